@@ -89,12 +89,12 @@ static bool chan_dekker_set_waker(volt_future *f, volt_waker waker) {
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ chan_dekker_send_ops = {.name = "volt_chan_dekker",
+static const volt_future_ops_ chan_dekker_send_ops = {.operation = "volt_chan_dekker",
                                                       .start = chan_dekker_send_start,
                                                       .cancel = chan_dekker_cancel,
                                                       .set_waker = chan_dekker_set_waker,
                                                       .poll_ctx = volt_future_poll_leaf_any_};
-static const volt_future_ops_ chan_dekker_recv_ops = {.name = "volt_chan_dekker",
+static const volt_future_ops_ chan_dekker_recv_ops = {.operation = "volt_chan_dekker",
                                                       .start = chan_dekker_recv_start,
                                                       .cancel = chan_dekker_cancel,
                                                       .set_waker = chan_dekker_set_waker,

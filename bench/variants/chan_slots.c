@@ -208,12 +208,12 @@ static bool chan_slots_set_waker(volt_future *f, volt_waker waker) {
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ chan_slots_send_ops = {.name = "volt_chan_slots",
+static const volt_future_ops_ chan_slots_send_ops = {.operation = "volt_chan_slots",
                                                      .start = chan_slots_send_start,
                                                      .cancel = chan_slots_cancel,
                                                      .set_waker = chan_slots_set_waker,
                                                      .poll_ctx = volt_future_poll_leaf_any_};
-static const volt_future_ops_ chan_slots_recv_ops = {.name = "volt_chan_slots",
+static const volt_future_ops_ chan_slots_recv_ops = {.operation = "volt_chan_slots",
                                                      .start = chan_slots_recv_start,
                                                      .cancel = chan_slots_cancel,
                                                      .set_waker = chan_slots_set_waker,

@@ -112,7 +112,7 @@ int volt_loop_close_until(volt_loop *l, uint64_t deadline_ns) {
   volt_check_blocks_("volt_loop_close_until", deadline_ns);
   volt_parker parker = VOLT_PARKER_INIT;
   if (volt_loop_close_then(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
-  const volt_call_ call = {.name = "volt_loop_close_until", .kind = "loop", .object = l};
+  const volt_call_ call = {.name = "volt_loop_close_until", .kind = VOLT_KIND_LOOP_, .object = l};
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   if (result == VOLT_OK) return VOLT_OK;
   /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */

@@ -33,7 +33,7 @@ NUMBERS_HERE = {
     .names = volt_name_table_,
     .numbers =
         {
-            {"version", 3},
+            {"version", 4},
             /* ---- functions that await ---- */
             AT("frame.awaiting", volt_frame, awaiting),
             AT("frame.step", volt_frame, step),
@@ -52,7 +52,6 @@ NUMBERS_HERE = {
             AT("future.ops", volt_future, ops),
             AT("future.object", volt_future, object),
             AT("future.waiter", volt_future, waiter),
-            AT("ops.name", volt_future_ops_, name),
             AT("ops.operation", volt_future_ops_, operation),
             AT("ops.kind", volt_future_ops_, kind),
             AT("waiter.next", volt_waiter, next),
@@ -89,11 +88,14 @@ NUMBERS_HERE = {
             AT("parked.call", volt_parked_future_, call),
             AT("parker.word", volt_parker, word),
             AT("call.name", volt_call_, name),
-            AT("call.ops", volt_call_, ops),
             AT("call.kind", volt_call_, kind),
             AT("call.object", volt_call_, object),
             AT("call.future", volt_call_, future),
             AT("call.n", volt_call_, n),
+/* ---- kinds of objects: by its name, the number of each ---- */
+#define NUMBERS_KIND(constant, name, api, counted) {"kind " name, VOLT_KIND_##constant##_},
+            VOLT_KIND_TABLE_(NUMBERS_KIND)
+#undef NUMBERS_KIND
             /* ---- names, threads that sleep in a call ---- */
             {"name slots", VOLT_NAME_SLOTS_},
             {"sizeof name", sizeof(volt_name_slot_)},

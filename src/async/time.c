@@ -58,6 +58,7 @@ static void sleep_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep_op",
+                                           .kind = VOLT_KIND_SLEEP_,
                                            .start = sleep_start,
                                            .cancel = sleep_cancel,
                                            .set_waker = sleep_set_waker,
@@ -215,7 +216,7 @@ static void interval_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick_future",
-                                              .kind = "interval",
+                                              .kind = VOLT_KIND_INTERVAL_,
                                               .cancel = interval_cancel,
                                               .poll_ctx = volt_future_poll_long_,
                                               .poll = interval_poll,

@@ -178,7 +178,7 @@ static void bcs_future_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ bcs_future_ops = {.operation = "volt_bcs_lock_run",
-                                                .kind = "bcs_lock",
+                                                .kind = VOLT_KIND_BCS_,
                                                 .start = bcs_future_start,
                                                 .cancel = bcs_future_cancel,
                                                 .set_waker = bcs_future_set_waker,

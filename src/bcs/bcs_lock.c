@@ -309,8 +309,7 @@ bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 
 /* The job is queued: wait until it is completed. Combine if this thread is given the role first. */
 static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
-  const volt_call_ call = {
-      "volt_bcs_lock_run", VOLT_KIND_BCS_, NULL, "bcs_lock", lock, 0, NULL, NULL};
+  const volt_call_ call = {"volt_bcs_lock_run", VOLT_KIND_BCS_, NULL, lock, 0, NULL, NULL};
   if (volt_bcs_lock_take_role_(lock, job)) return;
   for (;;) {
     volt_store_relaxed(&job->hold, WAITED_FOR); /* R3. relaxed: it carries no data */

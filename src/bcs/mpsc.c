@@ -104,7 +104,7 @@ void volt_actor_stop(volt_actor *a) {
 
 /* The signal is `sleeping`. In a fiber a cancel does not end it: stop() does. */
 static void actor_sleep(volt_actor *a, uint32_t sleeping) {
-  const volt_call_ call = {.name = "volt_actor_run", .kind = "actor", .object = a};
+  const volt_call_ call = {.name = "volt_actor_run", .kind = VOLT_KIND_ACTOR_, .object = a};
   if (sleeping == ASLEEP) {
     volt_blocked_begin_(&call, VOLT_NO_DEADLINE);
     volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);

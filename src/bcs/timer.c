@@ -39,8 +39,6 @@
 #define VOLT_EXPIRE_BATCH 32
 #endif
 
-static const char name[] = "volt_timer";
-
 /* ---- the driver ---- */
 
 static void timers_call_driver(void *ctx) {
@@ -89,7 +87,7 @@ static void timer_insert(void *arg) {
 }
 
 void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, volt_waker waker) {
-  volt_waiter_check_unused_(name, &timer->waiter);
+  volt_waiter_check_unused_(VOLT_KIND_TIMER_, &timer->waiter);
   timer->waiter.want = 1;
   timer->waiter.need = 0;
   timer->deadline_ns = deadline_ns;
@@ -120,8 +118,9 @@ static void timer_remove(void *arg) {
 
 /* Abort if *timer, which runs, was started on another queue: only sections of that may touch it. */
 static void timer_check_queue(const volt_timers *t, volt_timer *timer) {
-  VOLT_CHECK(timer_queue(timer) == t, name, "%p is started on %p, not on %p", (void *)timer,
-             (void *)timer_queue(timer), (const void *)t);
+  VOLT_CHECK(timer_queue(timer) == t, volt_kind_api_(VOLT_KIND_TIMER_),
+             "%p is started on %p, not on %p", (void *)timer, (void *)timer_queue(timer),
+             (const void *)t);
 }
 
 bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {

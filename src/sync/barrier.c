@@ -20,8 +20,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
 
-static const char barrier_name[] = "volt_barrier";
-
 void volt_barrier_init(volt_barrier *b, uint32_t count) {
   VOLT_CHECK(count > 0, "volt_barrier_init", "%p: a barrier of %u", (void *)b, count);
   volt_fifo_init_(&b->queue, 0);
@@ -30,20 +28,20 @@ void volt_barrier_init(volt_barrier *b, uint32_t count) {
 
 void volt_barrier_destroy(volt_barrier *b) {
   volt_unname_at_end_(b);
-  volt_monitor_destroy_(&b->queue, barrier_name);
+  volt_monitor_destroy_(&b->queue, VOLT_KIND_BARRIER_);
 }
 
 static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision,
                                         const volt_waker *waker) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &b->queue);
-  VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u%s", (void *)b,
-             (uint32_t)b->queue.waiters, b->count,
+  volt_monitor_enter_(&t, &b->queue, VOLT_KIND_BARRIER_);
+  VOLT_CHECK(b->queue.waiters < b->count, volt_kind_api_(VOLT_KIND_BARRIER_),
+             "%p: %u have arrived, of %u%s", (void *)b, (uint32_t)b->queue.waiters, b->count,
              b->count == 0 ? ": it was not initialised: volt_barrier_init()"
                            : ""); /* I1: or it was never initialised */
   int result = VOLT_ECANCELED;
   if (b->queue.waiters < b->count - 1) {
-    result = volt_monitor_append_(&t, VOLT_KIND_BARRIER_, w, *waker);
+    result = volt_monitor_append_(&t, w, *waker);
     volt_monitor_unlock_(&t);
   } else if (volt_may_take_effect_(decision)) { /* R1 */
     result = VOLT_LEADER;
@@ -56,12 +54,12 @@ static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_de
 }
 
 int volt_barrier_wait_waiter(volt_barrier *b, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(barrier_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_BARRIER_, w);
   return barrier_arrive(b, w, NULL, &waker);
 }
 
 bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
-  return volt_monitor_cancel_(&b->queue, barrier_name, w);
+  return volt_monitor_cancel_(&b->queue, VOLT_KIND_BARRIER_, w);
 }
 
 uint32_t volt_barrier_waiters(const volt_barrier *b) {
@@ -92,9 +90,8 @@ static void barrier_describe(volt_future *f, volt_look_ *look) {
   volt_look_say_(look, "for %u arrivals", b->count);
 }
 
-static const volt_future_ops_ barrier_ops = {.name = barrier_name,
-                                             .operation = "volt_barrier_wait",
-                                             .kind = "barrier",
+static const volt_future_ops_ barrier_ops = {.operation = "volt_barrier_wait",
+                                             .kind = VOLT_KIND_BARRIER_,
                                              .start = barrier_start,
                                              .cancel = volt_monitor_future_cancel_,
                                              .set_waker = volt_monitor_future_set_waker_,

@@ -30,8 +30,6 @@
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"
 
-static const char broadcast_name[] = "volt_broadcast";
-
 size_t volt_broadcast_bytes(uint32_t capacity, size_t elem_bytes) {
   if (capacity == 0 || elem_bytes > SIZE_MAX / capacity) return 0;
   return capacity * elem_bytes;
@@ -51,20 +49,20 @@ int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes,
 
 void volt_broadcast_destroy(volt_broadcast *b) {
   volt_unname_at_end_(b);
-  volt_monitor_destroy_(&b->queue, broadcast_name);
+  volt_monitor_destroy_(&b->queue, VOLT_KIND_BROADCAST_);
 }
 
 void volt_broadcast_close(volt_broadcast *b) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &b->queue);
+  volt_monitor_enter_(&m, &b->queue, VOLT_KIND_BROADCAST_);
   volt_monitor_close_(&m);
   volt_monitor_exit_(&m);
 }
 
 /* All-zero memory has no places. */
 static void broadcast_check(const volt_broadcast *b) {
-  VOLT_CHECK(b->capacity > 0, broadcast_name, "%p was not initialised: volt_broadcast_init()",
-             (const void *)b);
+  VOLT_CHECK(b->capacity > 0, volt_kind_api_(VOLT_KIND_BROADCAST_),
+             "%p was not initialised: volt_broadcast_init()", (const void *)b);
 }
 
 static void *broadcast_place_of(const volt_broadcast *b, uint64_t position) {
@@ -73,7 +71,7 @@ static void *broadcast_place_of(const volt_broadcast *b, uint64_t position) {
 
 int volt_broadcast_send(volt_broadcast *b, const void *elem) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &b->queue);
+  volt_monitor_enter_(&m, &b->queue, VOLT_KIND_BROADCAST_);
   bool closed = volt_monitor_is_closed_(&m);
   broadcast_check(b);
   if (!closed) {
@@ -104,7 +102,7 @@ static int broadcast_take(volt_broadcast_receiver *r, bool closed, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
   uint64_t oldest = broadcast_oldest_of(b, tail);
-  VOLT_CHECK(r->next <= tail, broadcast_name,
+  VOLT_CHECK(r->next <= tail, volt_kind_api_(VOLT_KIND_BROADCAST_),
              "%p: receiver %p is at %llu of %llu: it was subscribed before", (void *)b, (void *)r,
              (unsigned long long)r->next, (unsigned long long)tail);
   if (r->next == tail) return closed ? VOLT_ECLOSED : VOLT_EAGAIN;
@@ -120,7 +118,7 @@ static int broadcast_take(volt_broadcast_receiver *r, bool closed, void *elem) {
 
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &r->broadcast->queue);
+  volt_monitor_look_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
   int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
   volt_monitor_unlock_(&m);
   return result;
@@ -129,21 +127,21 @@ int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
 static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
                           volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &r->broadcast->queue);
+  volt_monitor_look_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
   int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_BROADCAST_, w, waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_broadcast_recv_waiter(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
                                volt_waker waker) {
-  volt_waiter_check_unused_(broadcast_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_BROADCAST_, w);
   return broadcast_recv(r, w, elem, waker);
 }
 
 bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
-  return volt_monitor_cancel_(&r->broadcast->queue, broadcast_name, w); /* R1 */
+  return volt_monitor_cancel_(&r->broadcast->queue, VOLT_KIND_BROADCAST_, w); /* R1 */
 }
 
 uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
@@ -165,7 +163,7 @@ uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
 
 uint64_t volt_broadcast_sent(const volt_broadcast *b) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&b->queue));
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&b->queue), VOLT_KIND_BROADCAST_);
   uint64_t tail = b->tail;
   volt_monitor_unlock_(&m);
   return tail;
@@ -230,8 +228,8 @@ static void broadcast_give_back(volt_future *f) {
 }
 
 static bool broadcast_due(volt_future *f) {
-  return volt_monitor_complete_counted_(&broadcast_receiver_of(f)->broadcast->queue, broadcast_name,
-                                        &f->waiter);
+  return volt_monitor_complete_counted_(&broadcast_receiver_of(f)->broadcast->queue,
+                                        VOLT_KIND_BROADCAST_, &f->waiter);
 }
 
 /* The receiver is its owner's, as the future is. */
@@ -241,9 +239,8 @@ static void broadcast_describe(volt_future *f, volt_look_ *look) {
   if (!look->is_granted) volt_look_in_(look, &b->queue, VOLT_ENDS_UNKNOWN_);
 }
 
-static const volt_future_ops_ broadcast_ops = {.name = broadcast_name,
-                                               .operation = "volt_broadcast_recv",
-                                               .kind = "broadcast",
+static const volt_future_ops_ broadcast_ops = {.operation = "volt_broadcast_recv",
+                                               .kind = VOLT_KIND_BROADCAST_,
                                                .start = broadcast_start,
                                                .cancel = broadcast_cancel,
                                                .set_waker = broadcast_set_waker,

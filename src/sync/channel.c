@@ -70,8 +70,6 @@
 #define LOCKED VOLT_WORD_LOCKED_
 #define CLOSED VOLT_WORD_CLOSED_
 
-static const char *const name = VOLT_CHAN_NAME_;
-
 /* ---- the ring ---- */
 
 uint64_t volt_chan_contended_(volt_chan *c) {
@@ -321,7 +319,7 @@ static int chan_attempt_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t w
 }
 
 int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
-  if (op->w) volt_waiter_check_unused_(name, op->w);
+  if (op->w) volt_waiter_check_unused_(VOLT_KIND_CHANNEL_, op->w);
   for (unsigned spins = 0;;) {
     uint64_t word;
     int result = TAKE_THE_LOCK;
@@ -373,11 +371,11 @@ int volt_chan_try_recv_slow_(volt_chan *c, void *elem) {
 }
 
 bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w) {
-  return volt_fifo_cancel_(&c->queue, name, VOLT_KIND_CHANNEL_, w);
+  return volt_fifo_cancel_(&c->queue, VOLT_KIND_CHANNEL_, w);
 }
 
 bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w) {
-  return volt_fifo_cancel_(&c->queue, name, VOLT_KIND_CHANNEL_, w);
+  return volt_fifo_cancel_(&c->queue, VOLT_KIND_CHANNEL_, w);
 }
 
 int volt_chan_try_send(volt_chan *c, const void *elem) {

@@ -10,8 +10,6 @@
 #include "../core/inspect/look.h"
 #include "../core/wait/fifo.h"
 
-#define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
-
 /* For how many volt_cpu_relax_() a thread whose compare-and-swap has failed leaves the word alone:
  * long enough for a burst of operations of another thread in its own cache. Without that pause two
  * cores fetch the cache line from each other for each operation. */

@@ -82,12 +82,11 @@ int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
 }
 
 static bool chan_future_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, VOLT_KIND_CHANNEL_,
-                           &f->waiter);
+  return volt_fifo_cancel_(&chan_future_object(f)->queue, VOLT_KIND_CHANNEL_, &f->waiter);
 }
 
 static bool chan_future_set_waker(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
+  return volt_fifo_set_waker_(&chan_future_object(f)->queue, VOLT_KIND_CHANNEL_, &f->waiter, waker);
 }
 
 static bool chan_future_due(volt_future *f) {
@@ -106,7 +105,7 @@ static int chan_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 /* No give_back: an element that was moved stays moved. */
 static const volt_future_ops_ chan_send_ops = {.operation = "volt_chan_send",
-                                               .kind = "channel",
+                                               .kind = VOLT_KIND_CHANNEL_,
                                                .start = chan_send_start,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,
@@ -114,7 +113,7 @@ static const volt_future_ops_ chan_send_ops = {.operation = "volt_chan_send",
                                                .poll_ctx = chan_send_poll_ctx,
                                                .describe = chan_future_describe};
 static const volt_future_ops_ chan_recv_ops = {.operation = "volt_chan_recv",
-                                               .kind = "channel",
+                                               .kind = VOLT_KIND_CHANNEL_,
                                                .start = volt_chan_recv_start_,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,

@@ -35,8 +35,6 @@
 #include "../core/wait/monitor.h"
 #include "channel_engine.h"
 
-static const char name[] = VOLT_CHAN_NAME_;
-
 #define CLOSED VOLT_WORD_CLOSED_
 #define WATCHED VOLT_CHAN_WATCHED_
 
@@ -83,7 +81,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
 /* The word is CLOSED, and this close() is counted. */
 static void chan_complete_watchers(volt_chan *c) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &c->watchers);
+  volt_monitor_enter_(&t, &c->watchers, VOLT_KIND_CHANNEL_);
   volt_monitor_release_all_(&t);
   volt_monitor_exit_(&t);
 }
@@ -113,8 +111,7 @@ static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
   /* relaxed: the lock, or the grant, carries what came before the close */
   bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
-  if (closed)
-    volt_fifo_complete_(&c->queue, name, VOLT_KIND_CHANNEL_, w, VOLT_WAITER_CLOSED_); /* R10 */
+  if (closed) volt_fifo_complete_(&c->queue, VOLT_KIND_CHANNEL_, w, VOLT_WAITER_CLOSED_); /* R10 */
   return closed;
 }
 
@@ -168,9 +165,8 @@ static volt_chan *chan_closed_object(volt_future *f) {
 static int chan_closed_start(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_closed_object(f);
   volt_monitor_ t;
-  volt_monitor_look_(&t, &c->watchers);
-  int result = chan_watch(c) ? volt_monitor_append_(&t, VOLT_KIND_CHANNEL_, &f->waiter, waker)
-                             : (int)VOLT_OK;
+  volt_monitor_look_(&t, &c->watchers, VOLT_KIND_CHANNEL_);
+  int result = chan_watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
   volt_monitor_unlock_(&t);
   return result;
 }
@@ -181,7 +177,7 @@ static bool chan_closed_due(volt_future *f) {
   /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the watcher sees what came before the close */
   bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
   if (closed)
-    volt_fifo_complete_(&c->watchers, name, VOLT_KIND_CHANNEL_, &f->waiter, VOLT_WAITER_GRANTED_);
+    volt_fifo_complete_(&c->watchers, VOLT_KIND_CHANNEL_, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
 
@@ -197,9 +193,8 @@ static void chan_closed_describe(volt_future *f, volt_look_ *look) {
   volt_chan_look_at_(c, look);
 }
 
-static const volt_future_ops_ chan_closed_ops = {.name = name,
-                                                 .operation = "volt_chan_closed",
-                                                 .kind = "channel",
+static const volt_future_ops_ chan_closed_ops = {.operation = "volt_chan_closed",
+                                                 .kind = VOLT_KIND_CHANNEL_,
                                                  .start = chan_closed_start,
                                                  .cancel = volt_monitor_future_cancel_,
                                                  .set_waker = volt_monitor_future_set_waker_,
@@ -220,7 +215,8 @@ int volt_chan_add_sender(volt_chan *c) {
   uint32_t seen = volt_load_relaxed(&c->senders); /* a guess: the CAS decides */
   do {
     if (seen & ENDED) return VOLT_ECLOSED;
-    VOLT_CHECK(seen < ENDED - 1, name, "%p: too many senders (%u)", (void *)c, seen);
+    VOLT_CHECK(seen < ENDED - 1, volt_kind_api_(VOLT_KIND_CHANNEL_), "%p: too many senders (%u)",
+               (void *)c, seen);
     /* relaxed, no data: the count says nothing of other memory */
   } while (!volt_cas_relaxed(&c->senders, &seen, seen + 1));
   return VOLT_OK;
@@ -229,8 +225,8 @@ int volt_chan_add_sender(volt_chan *c) {
 void volt_chan_drop_sender(volt_chan *c) {
   uint32_t seen = volt_load_relaxed(&c->senders); /* a guess: the CAS decides */
   do {
-    VOLT_CHECK(seen != 0 && !(seen & ENDED), name, "%p: a sender is dropped that was never added",
-               (void *)c);
+    VOLT_CHECK(seen != 0 && !(seen & ENDED), volt_kind_api_(VOLT_KIND_CHANNEL_),
+               "%p: a sender is dropped that was never added", (void *)c);
     /* channel:N1 <-> channel:N1: the last sender sees what those dropped before it did, and C2
      * passes that on; R13 */
   } while (!volt_cas_acq_rel(&c->senders, &seen, seen > 1 ? seen - 1 : ENDED));
@@ -248,11 +244,11 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
   unsigned spins = 0;
   /* channel:D1 <- channel:D2: a close() is done with *c (R12) */
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&spins);
-  volt_monitor_destroy_(&c->watchers, name);
+  volt_monitor_destroy_(&c->watchers, VOLT_KIND_CHANNEL_);
   /* channel:P1 <- channel:P1, fifo:U1: all earlier claims are seen, as by a claim (R8) */
   uint64_t word = volt_load_acquire(&c->queue.word);
-  VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
-             (void *)c, volt_fifo_count_(&c->queue));
+  VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), volt_kind_api_(VOLT_KIND_CHANNEL_),
+             "%p: destroyed while %u waiters are queued", (void *)c, volt_fifo_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   for (uint32_t i = 0; drop && i < volt_chan_len_in_(word); i++) {
     uint32_t position = volt_chan_head_in_(word) + i;

@@ -52,8 +52,6 @@
 #include "../core/wait/monitor.h"
 #include "mutex_move.h"
 
-static const char cond_name[] = "volt_cond";
-
 /* w->data of a waiter says which condition variable it waits on, and whether a broadcast has moved
  * it: it is the address of one of two members. */
 static void *cond_mark_alone(volt_cond *c) {
@@ -96,7 +94,7 @@ void volt_cond_destroy(volt_cond *c) {
     volt_fifo_unlock_(&c->queue, word);
     if (is_used) break; /* misuse: the next call aborts */
   }
-  volt_monitor_destroy_(&c->queue, cond_name);
+  volt_monitor_destroy_(&c->queue, VOLT_KIND_COND_);
 }
 
 /* ---- wait ---- */
@@ -104,12 +102,12 @@ void volt_cond_destroy(volt_cond *c) {
 /* state: PENDING, or TIMED (R7). */
 static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker,
                       uint32_t state) {
-  volt_waiter_check_unused_(cond_name, w);
-  VOLT_CHECK(volt_mutex_is_locked(m), cond_name, "%p: wait with mutex %p, which is not locked",
-             (void *)c, (void *)m);
+  volt_waiter_check_unused_(VOLT_KIND_COND_, w);
+  VOLT_CHECK(volt_mutex_is_locked(m), volt_kind_api_(VOLT_KIND_COND_),
+             "%p: wait with mutex %p, which is not locked", (void *)c, (void *)m);
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word);
-  VOLT_CHECK(!c->queue.head || c->mutex == m, cond_name,
+  VOLT_CHECK(!c->queue.head || c->mutex == m, volt_kind_api_(VOLT_KIND_COND_),
              "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
              (void *)c->mutex);
   c->mutex = m; /* I3 */
@@ -130,8 +128,8 @@ int volt_cond_wait_waiter(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_wake
 static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word);
-  VOLT_CHECK(cond_is_mine(c, w), cond_name, "%p: waiter %p waits for something else", (void *)c,
-             (void *)w);
+  VOLT_CHECK(cond_is_mine(c, w), volt_kind_api_(VOLT_KIND_COND_),
+             "%p: waiter %p waits for something else", (void *)c, (void *)w);
   bool here = cond_is_here(c, w); /* R3 */
   if (here) {
     volt_fifo_remove_(&c->queue, w);
@@ -173,7 +171,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
     volt_waiter_is_of_(w, waker);
   }
   volt_fifo_unlock_(&c->queue, word);
-  return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, "volt_mutex", w, waker);
+  return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, VOLT_KIND_MUTEX_, w, waker);
 }
 
 /* Change the state of a timed waiter to next. Returns false: the other side was first. */
@@ -204,7 +202,7 @@ int volt_cond_wait_until(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   cond_wait(c, m, &w, volt_parker_waker(&parker),
             is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
   const volt_call_ call = {.name = "volt_cond_wait_until",
-                           .counted = VOLT_KIND_COND_,
+                           .kind = VOLT_KIND_COND_,
                            .ops = cond_future_ops(),
                            .object = c,
                            .waiter = &w};
@@ -284,7 +282,8 @@ static volt_cond *cond_of(volt_future *f) {
 
 static int cond_start(volt_future *f, volt_waker waker) {
   (void)waker;
-  volt_panic_(cond_name, "%p: future %p was started twice", f->object, (void *)f);
+  volt_panic_(volt_kind_api_(VOLT_KIND_COND_), "%p: future %p was started twice", f->object,
+              (void *)f);
 }
 
 static bool cond_cancel(volt_future *f) {
@@ -311,9 +310,8 @@ static void cond_describe(volt_future *f, volt_look_ *look) {
   if (!look->is_granted) volt_look_in_(look, &cond_of(f)->queue, VOLT_ENDS_UNKNOWN_);
 }
 
-static const volt_future_ops_ cond_ops = {.name = cond_name,
-                                          .operation = "volt_cond_wait",
-                                          .kind = "cond",
+static const volt_future_ops_ cond_ops = {.operation = "volt_cond_wait",
+                                          .kind = VOLT_KIND_COND_,
 
                                           .start = cond_start,
                                           .cancel = cond_cancel,

@@ -23,8 +23,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
 
-static const char latch_name[] = "volt_latch";
-
 extern inline void volt_latch_add(volt_latch *, uint32_t);
 extern inline void volt_latch_count_down(volt_latch *, uint32_t);
 extern inline void volt_latch_done(volt_latch *);
@@ -36,41 +34,43 @@ void volt_latch_init(volt_latch *l, uint32_t count) {
 
 void volt_latch_destroy(volt_latch *l) {
   volt_unname_at_end_(l);
-  volt_monitor_destroy_(&l->queue, latch_name);
+  volt_monitor_destroy_(&l->queue, VOLT_KIND_LATCH_);
 }
 
 void volt_latch_add_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &l->queue);
+  volt_monitor_look_(&t, &l->queue, VOLT_KIND_LATCH_);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
-  VOLT_CHECK(n <= VOLT_LATCH_MAX - count, latch_name, "%p: %u added to %u", (void *)l, n, count);
+  VOLT_CHECK(n <= VOLT_LATCH_MAX - count, volt_kind_api_(VOLT_KIND_LATCH_), "%p: %u added to %u",
+             (void *)l, n, count);
   t.word += VOLT_WORD_(n);
   volt_monitor_unlock_(&t);
 }
 
 void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &l->queue);
+  volt_monitor_enter_(&t, &l->queue, VOLT_KIND_LATCH_);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
-  VOLT_CHECK(n <= count, latch_name, "%p: counted down by %u from %u", (void *)l, n, count);
+  VOLT_CHECK(n <= count, volt_kind_api_(VOLT_KIND_LATCH_), "%p: counted down by %u from %u",
+             (void *)l, n, count);
   t.word -= VOLT_WORD_(n);
   if (n == count) volt_monitor_release_all_(&t); /* I1 */
   volt_monitor_exit_(&t);
 }
 
 int volt_latch_wait_waiter(volt_latch *l, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(latch_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_LATCH_, w);
   if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &l->queue);
+  volt_monitor_look_(&t, &l->queue, VOLT_KIND_LATCH_);
   int result = VOLT_OK;
-  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, VOLT_KIND_LATCH_, w, waker);
+  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, w, waker);
   volt_monitor_unlock_(&t);
   return result;
 }
 
 bool volt_latch_cancel(volt_latch *l, volt_waiter *w) {
-  return volt_monitor_cancel_(&l->queue, latch_name, w);
+  return volt_monitor_cancel_(&l->queue, VOLT_KIND_LATCH_, w);
 }
 
 uint32_t volt_latch_count(const volt_latch *l) {
@@ -107,9 +107,8 @@ static void latch_describe(volt_future *f, volt_look_ *look) {
   volt_look_say_(look, "%u to go", VOLT_WORD_VALUE_(word));
 }
 
-static const volt_future_ops_ latch_ops = {.name = latch_name,
-                                           .operation = "volt_latch_wait",
-                                           .kind = "latch",
+static const volt_future_ops_ latch_ops = {.operation = "volt_latch_wait",
+                                           .kind = VOLT_KIND_LATCH_,
                                            .start = latch_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,

@@ -28,8 +28,6 @@
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"
 
-static const char name[] = "volt_mailbox";
-
 void volt_mailbox_init(volt_mailbox *m) {
   volt_fifo_init_(&m->queue, 0);
   m->first = NULL;
@@ -49,7 +47,7 @@ static volt_mailbox_node *mailbox_take_first(volt_mailbox *m) {
 void volt_mailbox_destroy(volt_mailbox *m, void (*drop)(volt_mailbox_node *node, void *ctx),
                           void *ctx) {
   volt_unname_at_end_(m);
-  volt_monitor_destroy_(&m->queue, name);
+  volt_monitor_destroy_(&m->queue, VOLT_KIND_MAILBOX_);
   for (volt_mailbox_node *node; drop && (node = mailbox_take_first(m)) != NULL;) drop(node, ctx);
 }
 
@@ -69,7 +67,7 @@ static bool mailbox_grant(volt_monitor_ *t, volt_mailbox_node *node) {
 
 int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &m->queue);
+  volt_monitor_enter_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   bool closed = volt_monitor_is_closed_(&t);
   if (!closed && !mailbox_grant(&t, node)) {
     node->next = NULL;
@@ -88,7 +86,7 @@ int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
 /* Give a node back that was granted and not received (R3). */
 static void mailbox_put_back(volt_mailbox *m, volt_mailbox_node *node) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &m->queue);
+  volt_monitor_enter_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   if (!mailbox_grant(&t, node)) {
     node->next = m->first;
     m->first = node;
@@ -100,7 +98,7 @@ static void mailbox_put_back(volt_mailbox *m, volt_mailbox_node *node) {
 
 void volt_mailbox_close(volt_mailbox *m) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &m->queue);
+  volt_monitor_enter_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   volt_monitor_close_(&t);
   volt_monitor_exit_(&t);
 }
@@ -116,7 +114,7 @@ static int mailbox_take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_no
 
 int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &m->queue);
+  volt_monitor_look_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   int result = mailbox_take(&t, m, node);
   volt_monitor_unlock_(&t);
   return result;
@@ -125,11 +123,11 @@ int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
 static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
                         volt_waker waker) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &m->queue);
+  volt_monitor_look_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   int result = mailbox_take(&t, m, node);
   if (result == VOLT_EAGAIN) {
     w->data = node;
-    result = volt_monitor_append_(&t, VOLT_KIND_MAILBOX_, w, waker); /* R1 */
+    result = volt_monitor_append_(&t, w, waker); /* R1 */
   }
   volt_monitor_unlock_(&t);
   return result;
@@ -137,19 +135,19 @@ static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **nod
 
 int volt_mailbox_recv_waiter(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
                              volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+  volt_waiter_check_unused_(VOLT_KIND_MAILBOX_, w);
   return mailbox_recv(m, w, node, waker);
 }
 
 bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
-  return volt_monitor_cancel_(&m->queue, name, w);
+  return volt_monitor_cancel_(&m->queue, VOLT_KIND_MAILBOX_, w);
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_mailbox_len(const volt_mailbox *m) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, volt_fifo_to_look_at_(&m->queue));
+  volt_monitor_look_(&t, volt_fifo_to_look_at_(&m->queue), VOLT_KIND_MAILBOX_);
   uint64_t len = m->len;
   volt_monitor_unlock_(&t);
   return len;
@@ -177,9 +175,8 @@ static void mailbox_give_back(volt_future *f) {
   mailbox_put_back(mailbox_of(f), *mailbox_node_of(&f->waiter));
 }
 
-static const volt_future_ops_ mailbox_ops = {.name = name,
-                                             .operation = "volt_mailbox_recv",
-                                             .kind = "mailbox",
+static const volt_future_ops_ mailbox_ops = {.operation = "volt_mailbox_recv",
+                                             .kind = VOLT_KIND_MAILBOX_,
                                              .start = mailbox_start,
                                              .cancel = volt_monitor_future_cancel_,
                                              .set_waker = volt_monitor_future_set_waker_,

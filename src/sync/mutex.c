@@ -18,8 +18,7 @@ static const volt_holdable_ mutex_holdable = {.alone = 1, .owner = offsetof(volt
 #endif
 
 static const volt_future_ops_ *mutex_ops(void);
-static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
-                                             .counted = VOLT_KIND_MUTEX_,
+static const volt_permit_kind_ mutex_kind = {.kind = VOLT_KIND_MUTEX_,
                                              .excess = "unlocked, but it is not locked",
                                              .full = 1,
                                              .max = 1,
@@ -47,8 +46,9 @@ static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *wak
 }
 
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
-static const volt_permit_future_ops_ mutex_future_ops = VOLT_PERMIT_FUTURE_OPS_(
-    "volt_mutex_lock", "mutex", &mutex_kind, mutex_poll_ctx, mutex_describe, &mutex_holdable);
+static const volt_permit_future_ops_ mutex_future_ops =
+    VOLT_PERMIT_FUTURE_OPS_("volt_mutex_lock", VOLT_KIND_MUTEX_, &mutex_kind, mutex_poll_ctx,
+                            mutex_describe, &mutex_holdable);
 
 static const volt_future_ops_ *mutex_ops(void) {
   return &mutex_future_ops.base;
@@ -59,8 +59,7 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
 }
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void);
-static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
-                                               .counted = VOLT_KIND_MUTEX_,
+static const volt_bypass_kind_ mutex_bypass = {.kind = VOLT_KIND_MUTEX_,
                                                .excess = "unlocked, but it is not locked",
                                                .full = 1,
                                                .share = 0,
@@ -68,7 +67,7 @@ static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
                                                .ops = mutex_ops_with_bypass,
                                                .holds = VOLT_HOLDS_(&mutex_holdable)};
 static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
-    "volt_mutex_lock", "mutex", &mutex_bypass, mutex_describe, &mutex_holdable);
+    "volt_mutex_lock", VOLT_KIND_MUTEX_, &mutex_bypass, mutex_describe, &mutex_holdable);
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void) {
   return &mutex_bypass_ops.base;

@@ -33,8 +33,6 @@
 #define STORED VOLT_WORD_(1)
 #define NOTIFIED_ALL VOLT_WORD_(2) /* all are notified once more */
 
-static const char notify_name[] = "volt_notify";
-
 /* How often all were notified, modulo 2^31. */
 static uint32_t notify_count_of(uint64_t word) {
   return VOLT_WORD_VALUE_(word) / 2;
@@ -60,13 +58,13 @@ void volt_notify_init(volt_notify *n) {
 
 void volt_notify_destroy(volt_notify *n) {
   volt_unname_at_end_(n);
-  volt_monitor_destroy_(&n->queue, notify_name);
+  volt_monitor_destroy_(&n->queue, VOLT_KIND_NOTIFY_);
 }
 
 /* A waiter is queued, or the lock is taken. */
 static VOLT_NOINLINE void notify_one_locked(volt_notify *n) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &n->queue);
+  volt_monitor_enter_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
     notify_set_alone(w);
@@ -89,7 +87,7 @@ void volt_notify_one(volt_notify *n) {
 /* A waiter is queued, or the lock is taken. */
 static VOLT_NOINLINE void notify_all_locked(volt_notify *n) {
   volt_monitor_ t;
-  volt_monitor_enter_(&t, &n->queue);
+  volt_monitor_enter_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   t.word += NOTIFIED_ALL;
   volt_monitor_set_epoch_(&t, notify_count_of(t.word)); /* I2: which releases all */
   volt_monitor_exit_(&t);
@@ -120,22 +118,22 @@ static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker
   }
   notify_clear_alone(w);
   volt_monitor_set_epoch_(t, notify_count_of(t->word)); /* I2: no change if others are queued */
-  return volt_monitor_append_(t, VOLT_KIND_NOTIFY_, w, waker); /* I1 */
+  return volt_monitor_append_(t, w, waker);             /* I1 */
 }
 
 int volt_notify_wait_waiter(volt_notify *n, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(notify_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_NOTIFY_, w);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   if (notify_take_stored(n, word)) return VOLT_OK;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &n->queue);
+  volt_monitor_look_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   int result = notify_wait_locked(&t, w, waker);
   volt_monitor_unlock_(&t);
   return result;
 }
 
 bool volt_notify_cancel(volt_notify *n, volt_waiter *w) {
-  return volt_monitor_cancel_(&n->queue, notify_name, w);
+  return volt_monitor_cancel_(&n->queue, VOLT_KIND_NOTIFY_, w);
 }
 
 uint32_t volt_notify_waiters(const volt_notify *n) {
@@ -163,7 +161,7 @@ static VOLT_INLINED_ int notify_begin(volt_future *f, const volt_waker *waker) {
     return VOLT_OK;
   }
   volt_monitor_ t;
-  volt_monitor_look_(&t, &n->queue);
+  volt_monitor_look_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   int result = notify_is_opened(f, t.word) ? (int)VOLT_OK
                                            : notify_wait_locked(&t, &f->waiter, *waker); /* R2 */
   volt_monitor_unlock_(&t);
@@ -185,9 +183,8 @@ static bool notify_due(volt_future *f) {
 
 static int notify_poll_ctx(volt_future *f, volt_ctx *ctx);
 
-static const volt_future_ops_ notify_ops = {.name = notify_name,
-                                            .operation = "volt_notify",
-                                            .kind = "notify",
+static const volt_future_ops_ notify_ops = {.operation = "volt_notify",
+                                            .kind = VOLT_KIND_NOTIFY_,
                                             .start = notify_start,
                                             .cancel = volt_monitor_future_cancel_,
                                             .set_waker = volt_monitor_future_set_waker_,

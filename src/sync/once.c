@@ -15,8 +15,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
 
-static const char once_name[] = "volt_once";
-
 extern inline bool volt_once_is_done(const volt_once *);
 extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
 extern inline int volt_once_begin(volt_once *);
@@ -27,9 +25,9 @@ void volt_once_init(volt_once *o) {
 
 void volt_once_destroy(volt_once *o) {
   volt_unname_at_end_(o);
-  volt_monitor_destroy_(&o->queue, once_name);
+  volt_monitor_destroy_(&o->queue, VOLT_KIND_ONCE_);
   uint64_t word = volt_load_relaxed(&o->queue.word); /* no other thread uses it */
-  VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, once_name,
+  VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, volt_kind_api_(VOLT_KIND_ONCE_),
              "%p: destroyed while it is begun", (void *)o);
 }
 
@@ -51,11 +49,11 @@ static void once_set_state(volt_monitor_ *t, uint32_t state) {
 }
 
 int volt_once_begin_waiter(volt_once *o, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(once_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_ONCE_, w);
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue);
+  volt_monitor_look_(&t, &o->queue, VOLT_KIND_ONCE_);
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
     once_set_state(&t, VOLT_ONCE_BEGUN_);
@@ -63,7 +61,7 @@ int volt_once_begin_waiter(volt_once *o, volt_waiter *w, volt_waker waker) {
     result = VOLT_OK;
   } else if (state == VOLT_ONCE_BEGUN_) {
     once_clear_appointed(w);
-    result = volt_monitor_append_(&t, VOLT_KIND_ONCE_, w, waker);
+    result = volt_monitor_append_(&t, w, waker);
   }
   volt_monitor_unlock_(&t);
   return result;
@@ -75,13 +73,14 @@ int volt_once_result(volt_waiter *w) {
 }
 
 bool volt_once_cancel(volt_once *o, volt_waiter *w) {
-  return volt_monitor_cancel_(&o->queue, once_name, w);
+  return volt_monitor_cancel_(&o->queue, VOLT_KIND_ONCE_, w);
 }
 
 static void once_begin_end(volt_monitor_ *t, volt_once *o) {
-  volt_monitor_enter_(t, &o->queue);
-  VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, once_name, "%p: ended, but it is %s",
-             (void *)o, VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_DONE_ ? "done" : "not begun");
+  volt_monitor_enter_(t, &o->queue, VOLT_KIND_ONCE_);
+  VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, volt_kind_api_(VOLT_KIND_ONCE_),
+             "%p: ended, but it is %s", (void *)o,
+             VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_DONE_ ? "done" : "not begun");
 }
 
 void volt_once_done(volt_once *o) {
@@ -132,9 +131,8 @@ static bool once_due(volt_future *f) {
   return volt_once_is_done(once_of(f)) && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ once_ops = {.name = once_name,
-                                          .operation = "volt_once_begin",
-                                          .kind = "once",
+static const volt_future_ops_ once_ops = {.operation = "volt_once_begin",
+                                          .kind = VOLT_KIND_ONCE_,
                                           .start = once_start,
                                           .cancel = volt_monitor_future_cancel_,
                                           .set_waker = volt_monitor_future_set_waker_,

@@ -30,8 +30,6 @@
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 
-static const char oneshot_name[] = "volt_oneshot";
-
 void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
   volt_fifo_init_(&o->queue, 0);
   o->slot = slot;
@@ -41,13 +39,14 @@ void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
 
 void volt_oneshot_destroy(volt_oneshot *o) {
   volt_unname_at_end_(o);
-  volt_monitor_destroy_(&o->queue, oneshot_name);
+  volt_monitor_destroy_(&o->queue, VOLT_KIND_ONESHOT_);
 }
 
 int volt_oneshot_send(volt_oneshot *o, const void *elem) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &o->queue);
-  VOLT_CHECK(o->state == EMPTY, oneshot_name, "%p: a second value is sent", (void *)o);
+  volt_monitor_enter_(&m, &o->queue, VOLT_KIND_ONESHOT_);
+  VOLT_CHECK(o->state == EMPTY, volt_kind_api_(VOLT_KIND_ONESHOT_), "%p: a second value is sent",
+             (void *)o);
   bool closed = volt_monitor_is_closed_(&m);
   if (!closed) {
     VOLT_COPY_(o->slot, elem, o->elem_bytes);
@@ -60,7 +59,7 @@ int volt_oneshot_send(volt_oneshot *o, const void *elem) {
 
 void volt_oneshot_close(volt_oneshot *o) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &o->queue);
+  volt_monitor_enter_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   if (o->state == EMPTY) volt_monitor_close_(&m);
   volt_monitor_exit_(&m);
 }
@@ -77,7 +76,7 @@ static int oneshot_take(volt_oneshot *o, bool closed, volt_decision_ *decision, 
 
 static int oneshot_try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue);
+  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
   volt_monitor_unlock_(&m);
   return result;
@@ -90,20 +89,20 @@ int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
 static VOLT_INLINED_ int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision,
                                       void *elem, const volt_waker *waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue);
+  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_ONESHOT_, w, *waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, *waker);
   volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_oneshot_recv_waiter(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
-  volt_waiter_check_unused_(oneshot_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_ONESHOT_, w);
   return oneshot_recv(o, w, NULL, elem, &waker);
 }
 
 bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
-  return volt_monitor_cancel_(&o->queue, oneshot_name, w); /* R1 */
+  return volt_monitor_cancel_(&o->queue, VOLT_KIND_ONESHOT_, w); /* R1 */
 }
 
 bool volt_oneshot_is_closed(const volt_oneshot *o) {
@@ -112,7 +111,7 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&o->queue));
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&o->queue), VOLT_KIND_ONESHOT_);
   bool empty = o->state != FULL;
   volt_monitor_unlock_(&m);
   return empty;
@@ -149,7 +148,7 @@ static void oneshot_recv_give_back(volt_future *f) {
   if (volt_future_state_(f) != VOLT_FUTURE_READY_) return; /* R1: granted, and took nothing */
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue);
+  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   VOLT_ASSERT(o->state == TAKEN);
   o->state = FULL; /* R3 */
   volt_monitor_unlock_(&m);
@@ -157,9 +156,8 @@ static void oneshot_recv_give_back(volt_future *f) {
 
 static int oneshot_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
 
-static const volt_future_ops_ oneshot_recv_ops = {.name = oneshot_name,
-                                                  .operation = "volt_oneshot_recv",
-                                                  .kind = "oneshot",
+static const volt_future_ops_ oneshot_recv_ops = {.operation = "volt_oneshot_recv",
+                                                  .kind = VOLT_KIND_ONESHOT_,
                                                   .start = oneshot_recv_start,
                                                   .cancel = volt_monitor_future_cancel_,
                                                   .set_waker = volt_monitor_future_set_waker_,
@@ -199,20 +197,19 @@ int volt_oneshot_recv_until(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
 static int oneshot_closed_start(volt_future *f, volt_waker waker) {
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue);
+  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = VOLT_OK;
   if (volt_monitor_is_closed_(&m)) {
     result = VOLT_ECLOSED;
   } else if (o->state == EMPTY) {
-    result = volt_monitor_append_(&m, VOLT_KIND_ONESHOT_, &f->waiter, waker);
+    result = volt_monitor_append_(&m, &f->waiter, waker);
   }
   volt_monitor_unlock_(&m);
   return result;
 }
 
-static const volt_future_ops_ oneshot_closed_ops = {.name = oneshot_name,
-                                                    .operation = "volt_oneshot_closed",
-                                                    .kind = "oneshot",
+static const volt_future_ops_ oneshot_closed_ops = {.operation = "volt_oneshot_closed",
+                                                    .kind = VOLT_KIND_ONESHOT_,
                                                     .start = oneshot_closed_start,
                                                     .cancel = volt_monitor_future_cancel_,
                                                     .set_waker = volt_monitor_future_set_waker_,

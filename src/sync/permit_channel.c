@@ -31,8 +31,6 @@
 #include "../core/wait/fifo.h"
 #include "channel_engine.h"
 
-static const char name[] = "volt_permit_chan";
-
 int volt_permit_chan_init(volt_permit_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
                           size_t mem_bytes) {
   int result = volt_chan_init(&c->chan, capacity, elem_bytes, mem, mem_bytes);
@@ -44,8 +42,8 @@ void volt_permit_chan_destroy(volt_permit_chan *c, void (*drop)(void *elem, void
   volt_unname_at_end_(c);
   uint32_t there = volt_sem_available(&c->places) + volt_chan_len(&c->chan);
   volt_sem_destroy(&c->places);
-  VOLT_CHECK(there == volt_chan_capacity(&c->chan), name, "%p: destroyed with places reserved",
-             (void *)c); /* I1 */
+  VOLT_CHECK(there == volt_chan_capacity(&c->chan), volt_kind_api_(VOLT_KIND_PERMIT_CHANNEL_),
+             "%p: destroyed with places reserved", (void *)c); /* I1 */
   volt_chan_destroy(&c->chan, drop, ctx);
 }
 
@@ -57,7 +55,7 @@ void volt_permit_chan_close(volt_permit_chan *c) {
 /* ---- a place ---- */
 
 static void permit_chan_check(const volt_permit_chan *c) {
-  VOLT_CHECK(volt_chan_capacity(&c->chan) > 0, name,
+  VOLT_CHECK(volt_chan_capacity(&c->chan) > 0, volt_kind_api_(VOLT_KIND_PERMIT_CHANNEL_),
              "%p was not initialised: volt_permit_chan_init()", (const void *)c);
 }
 
@@ -83,8 +81,9 @@ void volt_permit_chan_unreserve(volt_permit_chan *c) {
 
 int volt_permit_chan_send_reserved(volt_permit_chan *c, const void *elem) {
   int result = volt_chan_try_send(&c->chan, elem);
-  VOLT_CHECK(result != VOLT_EAGAIN, name, "%p: sent without a place", (void *)c); /* I1 */
-  if (result == VOLT_ECLOSED) volt_permit_chan_unreserve(c);                      /* R3 */
+  VOLT_CHECK(result != VOLT_EAGAIN, volt_kind_api_(VOLT_KIND_PERMIT_CHANNEL_),
+             "%p: sent without a place", (void *)c);         /* I1 */
+  if (result == VOLT_ECLOSED) volt_permit_chan_unreserve(c); /* R3 */
   if (result == VOLT_OK) volt_permits_passed_(&c->places, 1);
   return result;
 }
@@ -131,11 +130,12 @@ static int permit_chan_recv_outcome(volt_future *f) {
 }
 
 static bool permit_chan_recv_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&permit_chan_of(f)->chan.queue, name, VOLT_KIND_CHANNEL_, &f->waiter);
+  return volt_fifo_cancel_(&permit_chan_of(f)->chan.queue, VOLT_KIND_PERMIT_CHANNEL_, &f->waiter);
 }
 
 static bool permit_chan_recv_set_waker(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(&permit_chan_of(f)->chan.queue, name, &f->waiter, waker);
+  return volt_fifo_set_waker_(&permit_chan_of(f)->chan.queue, VOLT_KIND_PERMIT_CHANNEL_, &f->waiter,
+                              waker);
 }
 
 static bool permit_chan_recv_due(volt_future *f) {
@@ -151,9 +151,8 @@ static void permit_chan_recv_describe(volt_future *f, volt_look_ *look) {
 }
 
 /* No give_back: an element that was moved stays moved. */
-static const volt_future_ops_ permit_chan_recv_ops = {.name = name,
-                                                      .operation = "volt_permit_chan_recv",
-                                                      .kind = "permit_channel",
+static const volt_future_ops_ permit_chan_recv_ops = {.operation = "volt_permit_chan_recv",
+                                                      .kind = VOLT_KIND_PERMIT_CHANNEL_,
                                                       .start = permit_chan_recv_start,
                                                       .cancel = permit_chan_recv_cancel,
                                                       .set_waker = permit_chan_recv_set_waker,

@@ -32,8 +32,6 @@
 
 enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 
-static const char promise_name[] = "volt_promise";
-
 static const volt_promise_ops *promise_ops_of(const volt_promise *p) {
   static const volt_promise_ops none = {.start = NULL, .cancel = NULL, .discard = NULL};
   return p->ops ? p->ops : &none;
@@ -48,18 +46,20 @@ void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
 
 void volt_promise_destroy(volt_promise *p) {
   volt_unname_at_end_(p);
-  VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, promise_name,
+  VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, volt_kind_api_(VOLT_KIND_PROMISE_),
              "%p: destroyed while its operation is under way", (void *)p);
-  volt_monitor_destroy_(&p->queue, promise_name);
+  volt_monitor_destroy_(&p->queue, VOLT_KIND_PROMISE_);
 }
 
 void volt_promise_complete(volt_promise *p, int result) {
-  VOLT_CHECK(result != VOLT_PENDING, promise_name, "%p: VOLT_PENDING is not a result", (void *)p);
+  VOLT_CHECK(result != VOLT_PENDING, volt_kind_api_(VOLT_KIND_PROMISE_),
+             "%p: VOLT_PENDING is not a result", (void *)p);
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &p->queue);
+  volt_monitor_enter_(&m, &p->queue, VOLT_KIND_PROMISE_);
   uint32_t state = p->state;
   const volt_promise_ops *ops = promise_ops_of(p);
-  VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start), promise_name, "%p: %s", (void *)p,
+  VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start),
+             volt_kind_api_(VOLT_KIND_PROMISE_), "%p: %s", (void *)p,
              state == COMPLETE ? "completed twice" : "completed, and was not begun");
   bool is_wanted = state != GIVEN_UP; /* R1 */
   p->state = is_wanted ? COMPLETE : IDLE;
@@ -77,7 +77,7 @@ static volt_promise *promise_of(volt_future *f) {
 
 static int promise_take(volt_promise *p) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue);
+  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
   VOLT_ASSERT(p->state == COMPLETE);
   int result = p->result;
   p->state = IDLE;
@@ -89,24 +89,25 @@ static int promise_take(volt_promise *p) {
  * *w is queued. */
 static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue);
+  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
   uint32_t found = p->state;
-  VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&m), promise_name, "%p: %s", (void *)p,
+  VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&m), volt_kind_api_(VOLT_KIND_PROMISE_),
+             "%p: %s", (void *)p,
              found == GIVEN_UP ? "an operation that was given up is still under way"
                                : "two futures wait at once");
   if (found == IDLE && promise_ops_of(p)->start) p->state = BEGUN;
-  if (found != COMPLETE) (void)volt_monitor_append_(&m, VOLT_KIND_PROMISE_, w, waker);
+  if (found != COMPLETE) (void)volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
   return found;
 }
 
 /* start() has returned a result, so complete() will not be called: unlink *w. */
 static void promise_undo_begin(volt_promise *p, volt_waiter *w) {
-  bool cancelled = volt_monitor_cancel_(&p->queue, promise_name, w);
-  VOLT_CHECK(cancelled, promise_name, "%p: completed although start() has returned a result",
-             (void *)p);
+  bool cancelled = volt_monitor_cancel_(&p->queue, VOLT_KIND_PROMISE_, w);
+  VOLT_CHECK(cancelled, volt_kind_api_(VOLT_KIND_PROMISE_),
+             "%p: completed although start() has returned a result", (void *)p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue);
+  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
   p->state = IDLE;
   volt_monitor_unlock_(&m);
 }
@@ -126,9 +127,9 @@ static int promise_start(volt_future *f, volt_waker waker) {
 static void promise_stopped(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue);
-  VOLT_CHECK(p->state != COMPLETE, promise_name, "%p: completed, and cancel() said it was stopped",
-             (void *)p);
+  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  VOLT_CHECK(p->state != COMPLETE, volt_kind_api_(VOLT_KIND_PROMISE_),
+             "%p: completed, and cancel() said it was stopped", (void *)p);
   p->state = IDLE;
   volt_monitor_unlock_(&m);
   if (ops->discard) ops->discard(p, VOLT_ECANCELED);
@@ -138,7 +139,7 @@ static void promise_stopped(volt_promise *p) {
 static void promise_give_up(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue);
+  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
   bool is_complete = p->state == COMPLETE;
   int result = p->result;
   if (ops->discard) p->state = is_complete ? IDLE : GIVEN_UP;
@@ -166,7 +167,7 @@ static void promise_give_back(volt_future *f) {
   volt_promise *p = promise_of(f);
   if (volt_future_state_(f) == VOLT_FUTURE_READY_) { /* R3 */
     volt_monitor_ m;
-    volt_monitor_look_(&m, &p->queue);
+    volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
     p->result = volt_future_result_(f);
     p->state = COMPLETE;
     volt_monitor_unlock_(&m);
@@ -174,9 +175,8 @@ static void promise_give_back(volt_future *f) {
   promise_give_up(p);
 }
 
-static const volt_future_ops_ promise_future_ops = {.name = promise_name,
-                                                    .operation = "volt_promise",
-                                                    .kind = "promise",
+static const volt_future_ops_ promise_future_ops = {.operation = "volt_promise",
+                                                    .kind = VOLT_KIND_PROMISE_,
                                                     .start = promise_start,
                                                     .cancel = promise_cancel,
                                                     .set_waker = volt_monitor_future_set_waker_,

@@ -21,8 +21,7 @@ static const volt_holdable_ rwlock_holdable = {.alone = WRITER,
 #endif
 
 static const volt_future_ops_ *rwlock_ops(void);
-static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
-                                              .counted = VOLT_KIND_RWLOCK_,
+static const volt_permit_kind_ rwlock_kind = {.kind = VOLT_KIND_RWLOCK_,
                                               .excess = "unlocked, but it is not locked like that",
                                               .full = WRITER,
                                               .max = WRITER,
@@ -58,8 +57,9 @@ static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *wa
 }
 
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
-static const volt_permit_future_ops_ rwlock_future_ops = VOLT_PERMIT_FUTURE_OPS_(
-    "volt_rwlock", "rwlock", &rwlock_kind, rwlock_poll_ctx, rwlock_describe, &rwlock_holdable);
+static const volt_permit_future_ops_ rwlock_future_ops =
+    VOLT_PERMIT_FUTURE_OPS_("volt_rwlock", VOLT_KIND_RWLOCK_, &rwlock_kind, rwlock_poll_ctx,
+                            rwlock_describe, &rwlock_holdable);
 
 static const volt_future_ops_ *rwlock_ops(void) {
   return &rwlock_future_ops.base;
@@ -71,8 +71,7 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void);
 static const volt_bypass_kind_ rwlock_bypass = {
-    .name = "volt_rwlock",
-    .counted = VOLT_KIND_RWLOCK_,
+    .kind = VOLT_KIND_RWLOCK_,
     .excess = "unlocked, but it is not locked like that",
     .full = WRITER,
     .share = READER,
@@ -80,7 +79,7 @@ static const volt_bypass_kind_ rwlock_bypass = {
     .ops = rwlock_ops_with_bypass,
     .holds = VOLT_HOLDS_(&rwlock_holdable)};
 static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
-    "volt_rwlock", "rwlock", &rwlock_bypass, rwlock_describe, &rwlock_holdable);
+    "volt_rwlock", VOLT_KIND_RWLOCK_, &rwlock_bypass, rwlock_describe, &rwlock_holdable);
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void) {
   return &rwlock_bypass_ops.base;

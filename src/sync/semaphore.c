@@ -103,8 +103,7 @@ static const volt_holdable_ sem_holdable = {.kept = offsetof(volt_sem, kept)};
 
 static volt_permits_bound_fn_ sem_bound;
 static const volt_future_ops_ *sem_ops(void);
-static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
-                                           .counted = VOLT_KIND_SEMAPHORE_,
+static const volt_permit_kind_ sem_kind = {.kind = VOLT_KIND_SEMAPHORE_,
                                            .excess = "release past VOLT_SEM_MAX",
                                            .full = 0,
                                            .max = VOLT_SEM_MAX,
@@ -138,7 +137,7 @@ static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ sem_future_ops = VOLT_PERMIT_FUTURE_OPS_(
-    "volt_sem_acquire", "semaphore", &sem_kind, sem_poll_ctx, sem_describe, &sem_holdable);
+    "volt_sem_acquire", VOLT_KIND_SEMAPHORE_, &sem_kind, sem_poll_ctx, sem_describe, &sem_holdable);
 
 static const volt_future_ops_ *sem_ops(void) {
   return &sem_future_ops.base;
@@ -239,7 +238,7 @@ static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 static const volt_permit_future_ops_ sem_all_ops = {
     .base = {.operation = "volt_sem_acquire_all",
-             .kind = "semaphore",
+             .kind = VOLT_KIND_SEMAPHORE_,
              .start = sem_all_start,
              .cancel = volt_permit_future_cancel_,
              .set_waker = volt_permit_future_set_waker_,
@@ -303,7 +302,7 @@ static bool sem_fits(uint32_t limit, uint32_t given, int32_t there) {
 }
 
 static void sem_check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_t there) {
-  VOLT_CHECK(sem_fits(limit, given, there), sem_kind.name,
+  VOLT_CHECK(sem_fits(limit, given, there), volt_kind_api_(VOLT_KIND_SEMAPHORE_),
              "%p: more than is held (%u given back, %d there, limit %u)", (void *)sem, given, there,
              limit);
 }

@@ -18,7 +18,7 @@ static uint32_t sem_limit_excess_of(int32_t permits) {
 
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
                                 const volt_waker *waker) {
-  volt_waiter_check_unused_(kind->name, w);
+  volt_waiter_check_unused_(kind->kind, w);
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
@@ -39,7 +39,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
       volt_waiter_arm_(w, q, *waker);
       VOLT_PROBE_ARMED(wait__begin, w);
       volt_fifo_push_back_(q, w);
-      volt_count_wait_(kind->counted);
+      volt_count_wait_(kind->kind);
     }
     volt_permits_unlock_(q, kind, word, available);
     return served ? VOLT_OK : VOLT_PENDING;
@@ -50,7 +50,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
 static int32_t sem_limit_changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there,
                                  int32_t delta) {
   int64_t then = (int64_t)there + delta;
-  VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
+  VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, volt_kind_api_(kind->kind),
              "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
              kind->max);
   return (int32_t)then;
@@ -132,7 +132,7 @@ void volt_sem_limit_turn_away_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
     w->need = 0;
     volt_claimed_ claimed = volt_fifo_claim_(q, w);
     volt_permits_serve_and_unlock_(q, kind, word, gathered); /* what it had is for the others */
-    volt_count_claims_(kind->counted, 1, true);
+    volt_count_claims_(kind->kind, 1, true);
     volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
     left -= 1;
   } while (left > 0 && volt_fifo_lock_if_queued_(q, &word));

@@ -39,11 +39,11 @@ extern inline int volt_sharded_rwlock_read_until(volt_sharded_rwlock *, uint32_t
 extern inline void volt_sharded_rwlock_read(volt_sharded_rwlock *, uint32_t);
 extern inline void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *, uint32_t);
 
-static const char sharded_name[] = "volt_sharded_rwlock";
-
 void volt_sharded_rwlock_init(volt_sharded_rwlock *s, volt_rwlock_shard *shards, uint32_t count) {
-  VOLT_CHECK(count > 0, sharded_name, "%p: it has no shard", (void *)s);
-  VOLT_CHECK(shards && (uintptr_t)shards % VOLT_CACHE_LINE == 0, sharded_name,
+  VOLT_CHECK(count > 0, volt_kind_api_(VOLT_KIND_SHARDED_RWLOCK_), "%p: it has no shard",
+             (void *)s);
+  VOLT_CHECK(shards && (uintptr_t)shards % VOLT_CACHE_LINE == 0,
+             volt_kind_api_(VOLT_KIND_SHARDED_RWLOCK_),
              "%p: its shards at %p are not aligned to %u", (void *)s, (void *)shards,
              (unsigned)VOLT_CACHE_LINE);
   s->shards = shards;
@@ -57,8 +57,8 @@ void volt_sharded_rwlock_destroy(volt_sharded_rwlock *s) {
 }
 
 static void sharded_check(const volt_sharded_rwlock *s) {
-  VOLT_CHECK(s->count > 0, sharded_name, "%p was not initialised: volt_sharded_rwlock_init()",
-             (const void *)s);
+  VOLT_CHECK(s->count > 0, volt_kind_api_(VOLT_KIND_SHARDED_RWLOCK_),
+             "%p was not initialised: volt_sharded_rwlock_init()", (const void *)s);
 }
 
 /* ---- readers ---- */
@@ -69,8 +69,8 @@ uint32_t volt_sharded_rwlock_here(const volt_sharded_rwlock *s) {
 }
 
 void volt_sharded_rwlock_refuse_(const volt_sharded_rwlock *s, uint32_t shard) {
-  VOLT_CHECK(shard < s->count, sharded_name, "%p: shard %u of %u%s", (const void *)s, shard,
-             s->count, s->count == 0 ? ": volt_sharded_rwlock_init()" : "");
+  VOLT_CHECK(shard < s->count, volt_kind_api_(VOLT_KIND_SHARDED_RWLOCK_), "%p: shard %u of %u%s",
+             (const void *)s, shard, s->count, s->count == 0 ? ": volt_sharded_rwlock_init()" : "");
 }
 
 volt_future *volt_sharded_rwlock_read_future(volt_future *f, volt_sharded_rwlock *s,
@@ -167,9 +167,8 @@ static void sharded_write_describe(volt_future *f, volt_look_ *look) {
   if (!look->is_granted) volt_look_say_(look, "has %u of %u shards", w->locked, w->lock->count);
 }
 
-static const volt_future_ops_ sharded_write_ops = {.name = sharded_name,
-                                                   .operation = "volt_sharded_rwlock_write",
-                                                   .kind = "sharded_rwlock",
+static const volt_future_ops_ sharded_write_ops = {.operation = "volt_sharded_rwlock_write",
+                                                   .kind = VOLT_KIND_SHARDED_RWLOCK_,
                                                    .cancel = sharded_write_cancel,
                                                    .poll_ctx = volt_future_poll_long_,
                                                    .poll = sharded_write_poll,

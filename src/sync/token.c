@@ -51,15 +51,13 @@
 
 #define CANCELLED VOLT_WORD_ONE_ /* the flag */
 
-static const char token_name[] = "volt_token";
-
 extern inline bool volt_token_is_cancelled(const volt_token *);
 extern inline int volt_token_wait(volt_token *);
 
 /* Lock the tree of *t. R6: while the lock of *t is held, its root is alive. */
 static void token_lock_tree(volt_monitor_ *tree, volt_token *t) {
   for (unsigned spins = 0;;) {
-    volt_monitor_look_(tree, &t->queue);
+    volt_monitor_look_(tree, &t->queue, VOLT_KIND_TOKEN_);
     volt_token *root = t->root;
     if (!root) return;
     uint64_t own = tree->word;
@@ -141,8 +139,9 @@ enum { COMPARED = VOLT_DEBUG ? 64 : 1 };
 static void token_check_new(const volt_token *t, const volt_token *parent) {
   const volt_token *at = parent->child;
   for (unsigned i = 1; i < COMPARED && at && at != t; i++) at = at->next;
-  VOLT_CHECK(at != t && parent != t, token_name, "%p: made a child of %p, and it is that already",
-             (const void *)t, (const void *)parent);
+  VOLT_CHECK(at != t && parent != t, volt_kind_api_(VOLT_KIND_TOKEN_),
+             "%p: made a child of %p, and it is that already", (const void *)t,
+             (const void *)parent);
 }
 
 void volt_token_init_child(volt_token *t, volt_token *parent) {
@@ -170,7 +169,7 @@ void volt_token_destroy(volt_token *t) {
   }
   if (t->parent) token_unlink(t);
   volt_monitor_unlock_(&tree);
-  volt_monitor_destroy_(&t->queue, token_name); /* R2 */
+  volt_monitor_destroy_(&t->queue, VOLT_KIND_TOKEN_); /* R2 */
 }
 
 /* ---- cancel ---- */
@@ -203,7 +202,7 @@ static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) 
 /* The same; the tree's lock is held, that of *t is not, unless it is the same one. */
 static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list) {
   if (&t->queue == tree->queue) return token_cancel_one(t, tree, list);
-  volt_monitor_ m = {.queue = &t->queue, .released = NULL};
+  volt_monitor_ m = {.queue = &t->queue, .released = NULL, .kind = VOLT_KIND_TOKEN_};
   volt_fifo_lock_(&t->queue, &m.word);
   bool cancelled = token_cancel_one(t, &m, list);
   volt_fifo_unlock_(&t->queue, m.word); /* no waker is called under the tree's lock */
@@ -212,7 +211,7 @@ static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list
 
 /* Nothing is held. Complete the waiters of a token that was cancelled. */
 static void token_complete(volt_token *t) {
-  volt_monitor_ m = {.queue = &t->queue, .released = NULL};
+  volt_monitor_ m = {.queue = &t->queue, .released = NULL, .kind = VOLT_KIND_TOKEN_};
   volt_fifo_lock_(&t->queue, &m.word);
   m.word -= VOLT_WORD_RETURNING_; /* R2 */
   volt_monitor_exit_(&m);
@@ -237,18 +236,17 @@ void volt_token_cancel(volt_token *t) {
 /* ---- wait ---- */
 
 int volt_token_wait_waiter(volt_token *t, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(token_name, w);
+  volt_waiter_check_unused_(VOLT_KIND_TOKEN_, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_monitor_ m;
-  volt_monitor_look_(&m, &t->queue);
-  int result = m.word & CANCELLED ? (int)VOLT_OK
-                                  : volt_monitor_append_(&m, VOLT_KIND_TOKEN_, w, waker); /* R4 */
+  volt_monitor_look_(&m, &t->queue, VOLT_KIND_TOKEN_);
+  int result = m.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&m, w, waker); /* R4 */
   volt_monitor_unlock_(&m);
   return result;
 }
 
 bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
-  return volt_monitor_cancel_(&t->queue, token_name, w);
+  return volt_monitor_cancel_(&t->queue, VOLT_KIND_TOKEN_, w);
 }
 
 uint32_t volt_token_waiters(const volt_token *t) {
@@ -265,9 +263,8 @@ static bool token_due(volt_future *f) {
   return volt_token_is_cancelled((volt_token *)f->object) && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ token_ops = {.name = token_name,
-                                           .operation = "volt_token",
-                                           .kind = "token",
+static const volt_future_ops_ token_ops = {.operation = "volt_token",
+                                           .kind = VOLT_KIND_TOKEN_,
                                            .start = token_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,

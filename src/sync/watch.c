@@ -22,8 +22,6 @@
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"
 
-static const char watch_name[] = "volt_watch";
-
 void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *initial) {
   volt_fifo_init_(&w->queue, 0);
   w->value = mem;
@@ -34,13 +32,13 @@ void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *in
 
 void volt_watch_destroy(volt_watch *w) {
   volt_unname_at_end_(w);
-  volt_monitor_destroy_(&w->queue, watch_name);
+  volt_monitor_destroy_(&w->queue, VOLT_KIND_WATCH_);
 }
 
 /* All-zero memory has no version. */
 static void watch_check(const volt_watch *w) {
-  VOLT_CHECK(w->version > 0, watch_name, "%p was not initialised: volt_watch_init()",
-             (const void *)w);
+  VOLT_CHECK(w->version > 0, volt_kind_api_(VOLT_KIND_WATCH_),
+             "%p was not initialised: volt_watch_init()", (const void *)w);
 }
 
 /* The lock is held, and the value has been changed. */
@@ -52,7 +50,7 @@ static void watch_count_version(volt_monitor_ *m, volt_watch *w) {
 
 int volt_watch_send(volt_watch *w, const void *elem) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &w->queue);
+  volt_monitor_enter_(&m, &w->queue, VOLT_KIND_WATCH_);
   bool closed = volt_monitor_is_closed_(&m);
   if (!closed) {
     VOLT_COPY_(w->value, elem, w->elem_bytes);
@@ -65,7 +63,7 @@ int volt_watch_send(volt_watch *w, const void *elem) {
 int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg) {
   int result = VOLT_ECLOSED;
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &w->queue);
+  volt_monitor_enter_(&m, &w->queue, VOLT_KIND_WATCH_);
   if (!volt_monitor_is_closed_(&m)) {
     result = fn(w->value, arg) ? VOLT_OK : VOLT_EAGAIN; /* R2 */
     if (result == VOLT_OK) watch_count_version(&m, w);
@@ -76,14 +74,14 @@ int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg) {
 
 void volt_watch_close(volt_watch *w) {
   volt_monitor_ m;
-  volt_monitor_enter_(&m, &w->queue);
+  volt_monitor_enter_(&m, &w->queue, VOLT_KIND_WATCH_);
   volt_monitor_close_(&m);
   volt_monitor_exit_(&m);
 }
 
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue);
+  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   if (VOLT_DEBUG) watch_check(w);
   uint64_t version = w->version;
@@ -101,7 +99,7 @@ static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
 
 int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue);
+  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
   int result = watch_look(&m, w, seen);
   volt_monitor_unlock_(&m);
   return result;
@@ -109,11 +107,11 @@ int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
 
 static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue);
+  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
   int result = watch_look(&m, w, seen);
   if (result == VOLT_EAGAIN) {
     watch_check(w);
-    result = volt_monitor_append_(&m, VOLT_KIND_WATCH_, waiter, waker);
+    result = volt_monitor_append_(&m, waiter, waker);
   }
   volt_monitor_unlock_(&m);
   return result;
@@ -121,19 +119,19 @@ static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, vol
 
 int volt_watch_changed_waiter(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
                               volt_waker waker) {
-  volt_waiter_check_unused_(watch_name, waiter);
+  volt_waiter_check_unused_(VOLT_KIND_WATCH_, waiter);
   return watch_changed(w, seen, waiter, waker);
 }
 
 bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
-  return volt_monitor_cancel_(&w->queue, watch_name, waiter); /* R1 */
+  return volt_monitor_cancel_(&w->queue, VOLT_KIND_WATCH_, waiter); /* R1 */
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_watch_version(const volt_watch *w) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&w->queue));
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&w->queue), VOLT_KIND_WATCH_);
   uint64_t version = w->version;
   volt_monitor_unlock_(&m);
   return version;
@@ -186,9 +184,8 @@ static void watch_give_back(volt_future *f) {
   *watch_seen_of(f) -= watch_moved(f); /* R3: by 1 or more, so it is not the present version */
 }
 
-static const volt_future_ops_ watch_ops = {.name = watch_name,
-                                           .operation = "volt_watch_changed",
-                                           .kind = "watch",
+static const volt_future_ops_ watch_ops = {.operation = "volt_watch_changed",
+                                           .kind = VOLT_KIND_WATCH_,
                                            .start = watch_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,

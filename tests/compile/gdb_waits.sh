@@ -72,7 +72,7 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
   if [[ $3 == no ]]; then
     fetch_at="line ${fetch#*:} 0x[0-9a-f]+" serve_at="line ${serve#*:} 0x[0-9a-f]+" fiber='0x[0-9a-f]+'
     expect 'volt tasks' "runtime 0x[0-9a-f]+ 'shop': 1 workers, 7 tasks" \
-      "^3 tasks wait at $fetch_at: a future with operations at 0x[0-9a-f]+ of 0x[0-9a-f]+" \
+      "^3 tasks wait at $fetch_at: a future with operations at 0x[0-9a-f]+ 2 of semaphore 0x[0-9a-f]+: 0 free, 3 wait" \
       '^  0x[0-9a-f]+ 0x[0-9a-f]+ waits for .*, poll 1$' 'NOTHING CAN WAKE IT: no registration is open' '^7 tasks'
     expect 'volt tasks --each' "$serve_at: a future with operations at" '^7 tasks'
   else

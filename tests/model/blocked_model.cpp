@@ -63,11 +63,12 @@ struct blocked_model : model {
   }
 
   static const char *const names[3];
-  static const char *const kinds[3];
+  static const volt_kind_ kinds[3];
   static const char objects[3];
 };
 const char *const blocked_model::names[3] = {"first", "second", "third"};
-const char *const blocked_model::kinds[3] = {"1", "2", "3"};
+const volt_kind_ blocked_model::kinds[3] = {VOLT_KIND_MUTEX_, VOLT_KIND_RWLOCK_,
+                                            VOLT_KIND_SEMAPHORE_};
 const char blocked_model::objects[3] = {};
 
 // R1: what is seen is of one wait, and the count says of which.

@@ -368,7 +368,7 @@ static void run_section(void *arg, uint32_t index) {
 
 static const volt_blocked_ *find(const volt_blocked_ *seen, unsigned count, const char *kind) {
   for (unsigned i = 0; i < count; i++) {
-    if (strcmp(seen[i].look.kind, kind) == 0) return &seen[i];
+    if (strcmp(volt_kind_name_(seen[i].look.kind), kind) == 0) return &seen[i];
   }
   return NULL;
 }

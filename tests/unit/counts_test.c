@@ -75,13 +75,26 @@ static void assert_counted_also(const char *kind, counted want, const char *also
 static void kinds_and_room(void **state) {
   begin(state);
   unsigned kinds = volt_counts(NULL, 0);
-  assert_int_equal(kinds, VOLT_KINDS_);
+  assert_int_equal(kinds, VOLT_KINDS_COUNTED_);
   volt_counts_of some[2] = {{.kind = NULL}, {.kind = "untouched"}};
   assert_int_equal(volt_counts(some, 1), kinds);
   assert_string_equal(some[0].kind, "parker");
   assert_string_equal(some[1].kind, "untouched");
   for (unsigned i = 0; i < kinds; i++) {
     for (unsigned j = 0; j < i; j++) assert_string_not_equal(before[i].kind, before[j].kind);
+  }
+}
+
+/* Each is counted as a kind that volt_counts() has; those that it has, as themselves. */
+static void kinds_of_objects(void **state) {
+  begin(state);
+  for (unsigned i = 0; i < VOLT_KINDS_; i++) {
+    volt_kind_ counted_as = volt_kind_counted_((volt_kind_)i);
+    unsigned number = volt_kind_number_(counted_as);
+    assert_true(number < VOLT_KINDS_COUNTED_);
+    assert_string_equal(before[number].kind, volt_kind_name_(counted_as));
+    bool has_counts = i != VOLT_KIND_NONE_ && i <= VOLT_KINDS_COUNTED_;
+    assert_int_equal(counted_as == i, has_counts);
   }
 }
 
@@ -200,7 +213,8 @@ static void a_thread_that_times_out(void **state) {
   (void)naps;
   volt_counts_of now[KINDS_MAX];
   (void)volt_counts(now, KINDS_MAX);
-  counted got = difference(&now[VOLT_KIND_SEMAPHORE_], &before[VOLT_KIND_SEMAPHORE_]);
+  counted got = difference(&now[volt_kind_number_(VOLT_KIND_SEMAPHORE_)],
+                           &before[volt_kind_number_(VOLT_KIND_SEMAPHORE_)]);
   assert_int_equal(got.waits, 2);
   assert_int_equal(got.cancels, 2);
   assert_int_equal(got.timeouts, 2);
@@ -235,6 +249,17 @@ static void a_latch(void **state) {
   assert_result(volt_latch_wait_waiter(&l, &w[0], none), VOLT_OK);
   volt_latch_destroy(&l);
   ASSERT_COUNTED("latch", .waits = MANY, .cancels = 1, .grants = MANY - 1);
+}
+
+/* What is counted is nowhere in a waiter: `need` says whether it is linked, and nothing else. */
+static void a_waiter_of_a_monitor(void **state) {
+  begin(state);
+  volt_latch l = VOLT_LATCH_INIT(1);
+  assert_result(volt_latch_wait_waiter(&l, &w[0], none), VOLT_PENDING);
+  assert_int_equal(w[0].need, 1);
+  volt_latch_done(&l);
+  assert_int_equal(w[0].need, 0);
+  volt_latch_destroy(&l);
 }
 
 static void a_notify(void **state) {
@@ -362,6 +387,21 @@ static void wait_in_vain(void *arg, uint32_t index) {
   }
 }
 
+/* ---- counted as what they are made of ---- */
+
+static void a_permit_channel(void **state) {
+  begin(state);
+  uint64_t got, ring[4];
+  volt_permit_chan c;
+  assert_result(volt_permit_chan_init(&c, 1, sizeof got, ring, sizeof ring), VOLT_OK);
+  assert_result(volt_future_poll(volt_permit_chan_recv_future(&f[0], &c, &got), none),
+                VOLT_PENDING);
+  ASSERT_COUNTED("channel", .waits = 1);
+  volt_future_cancel(&f[0]);
+  ASSERT_COUNTED("channel", .waits = 1, .cancels = 1);
+  volt_permit_chan_destroy(&c, NULL, NULL);
+}
+
 /* What a thread has counted stays when it ends, and another goes on from there. */
 static void threads_that_have_ended(void **state) {
   begin(state);
@@ -425,6 +465,7 @@ static void nothing_is_allocated(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kinds_and_room),
+      cmocka_unit_test(kinds_of_objects),
       cmocka_unit_test(a_mutex),
       cmocka_unit_test(a_mutex_with_bypass),
       cmocka_unit_test(a_semaphore),
@@ -433,6 +474,7 @@ int main(void) {
       cmocka_unit_test(a_thread_that_times_out),
       cmocka_unit_test(a_future_that_times_out),
       cmocka_unit_test(a_latch),
+      cmocka_unit_test(a_waiter_of_a_monitor),
       cmocka_unit_test(a_notify),
       cmocka_unit_test(a_barrier),
       cmocka_unit_test(a_watch_that_is_closed),
@@ -440,6 +482,7 @@ int main(void) {
       cmocka_unit_test(a_condition),
       cmocka_unit_test(a_channel),
       cmocka_unit_test(a_timer),
+      cmocka_unit_test(a_permit_channel),
       cmocka_unit_test(threads_that_have_ended),
       cmocka_unit_test(more_threads_than_tallies),
       cmocka_unit_test(nothing_is_allocated),

@@ -141,7 +141,7 @@ static void expect_awaits(const char *operation, const char *kind, const void *o
   assert_result(volt_inspect_(h.rt, 8, see, NULL), VOLT_OK);
   assert_int_equal(inspected.tasks, 1);
   assert_string_equal(inspected.look.operation, operation);
-  assert_string_equal(inspected.look.kind, kind);
+  assert_string_equal(volt_kind_name_(inspected.look.kind), kind);
   assert_ptr_equal(inspected.look.object, object);
   assert_int_equal(inspected.frames > 2, UNWINDS);
 }

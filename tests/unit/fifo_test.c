@@ -270,7 +270,7 @@ static void readers_of_both_kinds_are_admitted_together(void **state) {
 #define LOCKED VOLT_WORD_LOCKED_
 
 static const volt_permit_kind_ kind = {
-    .name = "test", .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
+    .kind = VOLT_KIND_SEMAPHORE_, .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
 
 static volt_fifo_ q;
 static volt_waiter w;
@@ -353,7 +353,7 @@ static void no_system_call_without_a_meeting(void **state) {
   assert_result(ask(1), VOLT_OK);
   assert_result(ask(1), VOLT_PENDING);
   assert_int_equal(volt_fifo_count_(&q), 1);
-  assert_true(volt_fifo_set_waker_(&q, kind.name, &w, fake_waker_of(&waker)));
+  assert_true(volt_fifo_set_waker_(&q, kind.kind, &w, fake_waker_of(&waker)));
   assert_true(volt_permits_cancel_(&q, &kind, &w));
   volt_permits_close_(&q, &kind);
   volt_permits_destroy_(&q, &kind);
@@ -502,7 +502,7 @@ static void set_waker_waits_for_the_grant(void **state) {
   fake_waker_init(&late, 1, NULL);
   claim_it(0);
   other_does(grant_it, FUTEX_RETURN_0);
-  assert_false(volt_fifo_set_waker_(&q, kind.name, &w, fake_waker_of(&late)));
+  assert_false(volt_fifo_set_waker_(&q, kind.kind, &w, fake_waker_of(&late)));
   assert_int_equal(other.waits, 1);
   assert_result(volt_waiter_result(&w), VOLT_OK);
   assert_ptr_equal(w.ctx, &waker); /* the copy that was taken is the one that is called */

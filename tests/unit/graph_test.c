@@ -75,8 +75,7 @@ static void member(uintptr_t who, const void *group) {
 }
 
 static void awaits(uint32_t depth, volt_ends_ ends, const void *object) {
-  const volt_term_ t = {
-      .depth = depth, .ends = ends, .object = object, .kind = "", .operation = ""};
+  const volt_term_ t = {.depth = depth, .ends = ends, .object = object, .operation = ""};
   volt_graph_add_term_(g, &t);
 }
 
@@ -85,7 +84,7 @@ static void locks_within(uint32_t depth, unsigned object, uint32_t wanted) {
                         .ends = VOLT_ENDS_HOLDERS_,
                         .object = &objects[object],
                         .wanted = wanted,
-                        .kind = "mutex"};
+                        .kind = VOLT_KIND_MUTEX_};
   volt_graph_add_term_(g, &t);
 }
 
@@ -98,7 +97,7 @@ static void locks_by(unsigned object, uint32_t wanted, unsigned waiter) {
                         .object = &objects[object],
                         .wanted = wanted,
                         .waiter = &waiters[waiter],
-                        .kind = "rwlock"};
+                        .kind = VOLT_KIND_RWLOCK_};
   volt_graph_add_term_(g, &t);
 }
 

@@ -79,7 +79,7 @@ static void volt_cluster_changed_future_is_described(void **state) {
   assert_result(run(volt_cluster_changed_future(&f, host, &seen)), VOLT_OK); /* the state so far */
   volt_look_ look = looked_at_waiting(&p, volt_cluster_changed_future(&f, host, &seen));
   assert_string_equal(look.operation, "volt_watch_changed");
-  assert_string_equal(look.kind, "watch");
+  assert_int_equal(look.kind, VOLT_KIND_WATCH_);
   looked_end(&p, &f);
 }
 

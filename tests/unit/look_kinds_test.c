@@ -274,8 +274,8 @@ static void volt_group_next_future_is_described(void **state) {
   volt_task *t;
   volt_group_init_how(&g, VOLT_GROUP_KEEP_RESULTS);
   group_spawn(&g);
-  looked_check(volt_group_next_future(&f, &g, &t), "volt_group_next", "group", &g, VOLT_ENDS_GROUP_,
-               "");
+  looked_check(volt_group_next_future(&f, &g, &t), "volt_group_next", "group", &g,
+               VOLT_ENDS_MEMBER_, "");
   by_hand_run(&h);
   assert_result(volt_group_try_next(&g, &t), VOLT_OK);
   volt_task_detach(t);

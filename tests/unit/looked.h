@@ -23,7 +23,7 @@ static inline volt_look_ looked_at_waiting(poller *p, volt_future *f) {
 static inline void looked_expect(const volt_look_ *look, const char *operation, const char *kind,
                                  const void *object, volt_ends_ ends) {
   assert_string_equal(look->operation, operation);
-  assert_string_equal(look->kind, kind);
+  assert_string_equal(volt_kind_name_(look->kind), kind);
   assert_ptr_equal(look->object, object);
   assert_int_equal(look->ends, ends);
 }

@@ -10,8 +10,8 @@ enum { TOTAL = 1000, MANY = 16 };
 
 /* Two ways to keep permits in the word: as they are, and so that all of them are zero. */
 static const volt_permit_kind_ plain = {
-    .name = "plain", .excess = "too much", .max = TOTAL, .serve = volt_permits_serve_};
-static const volt_permit_kind_ inverse = {.name = "inverse",
+    .kind = VOLT_KIND_SEMAPHORE_, .excess = "too much", .max = TOTAL, .serve = volt_permits_serve_};
+static const volt_permit_kind_ inverse = {.kind = VOLT_KIND_SEMAPHORE_,
                                           .excess = "too much",
                                           .full = TOTAL,
                                           .max = TOTAL,
@@ -200,7 +200,7 @@ static void act_at_random(const volt_permit_kind_ *kind, rng *r) {
       if (held[i] == 0) assert_true(volt_permits_cancel_(&q, kind, &waiters[i]));
       break;
     case 2:
-      assert_int_equal(volt_fifo_set_waker_(&q, kind->name, &waiters[i], fake_waker_of(&wakers[i])),
+      assert_int_equal(volt_fifo_set_waker_(&q, kind->kind, &waiters[i], fake_waker_of(&wakers[i])),
                        waits);
       break;
     default:
@@ -274,9 +274,9 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 static void serve_says_how_far_to_look(void **state) {
   (void)state;
   const volt_permit_kind_ one = {
-      .name = "one", .excess = "too much", .max = TOTAL, .serve = serve_one};
+      .kind = VOLT_KIND_SEMAPHORE_, .excess = "too much", .max = TOTAL, .serve = serve_one};
   const volt_permit_kind_ all = {
-      .name = "all", .excess = "too much", .max = TOTAL, .serve = serve_all};
+      .kind = VOLT_KIND_SEMAPHORE_, .excess = "too much", .max = TOTAL, .serve = serve_all};
   begin(0);
   for (uint32_t i = 0; i < MANY; i++) assert_result(ask(&one, i, 1), VOLT_PENDING);
   volt_permits_release_(&q, &one, 0); /* nothing: nobody is looked at */
@@ -299,7 +299,7 @@ static void serve_says_how_far_to_look(void **state) {
 enum { BATCH = VOLT_WAKE_BATCH, CROWD = 3 * VOLT_WAKE_BATCH + 4, LATE = CROWD };
 
 static const volt_permit_kind_ crowd_kind = {
-    .name = "test", .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
+    .kind = VOLT_KIND_SEMAPHORE_, .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
 
 static volt_waiter crowd[CROWD + 1]; /* the last one comes late */
 static hostile_waker crowd_wakers[CROWD + 1];

@@ -47,7 +47,7 @@ static uint64_t waits_of(const void *object) {
 
 static uint64_t waits_of_kind(volt_kind_ kind) {
   volt_histogram h;
-  assert_result(volt_waits_of_kind(kind, &h), VOLT_OK);
+  assert_result(volt_waits_of_kind(volt_kind_number_(kind), &h), VOLT_OK);
   return h.count;
 }
 
@@ -62,8 +62,8 @@ static void never_switched_on(void **state) {
   assert_result(volt_waits_of(&m, &h), VOLT_EINVAL);
   assert_result(volt_name(&m, "m"), VOLT_OK);
   assert_result(volt_waits_of(&m, &h), VOLT_EAGAIN);
-  assert_result(volt_waits_of_kind(VOLT_KIND_MUTEX_, &h), VOLT_EAGAIN);
-  assert_result(volt_waits_of_kind(VOLT_KINDS_, &h), VOLT_EINVAL);
+  assert_result(volt_waits_of_kind(volt_kind_number_(VOLT_KIND_MUTEX_), &h), VOLT_EAGAIN);
+  assert_result(volt_waits_of_kind(VOLT_KINDS_COUNTED_, &h), VOLT_EINVAL);
   volt_unname(&m);
 }
 

@@ -143,12 +143,14 @@ static uint64_t inner_of(cold *c, uint64_t future, const char *operation) {
   return 0;
 }
 
+static void read_kind(const cold *c, uint32_t kind, fact_wait *w) {
+  snprintf(w->kind, sizeof w->kind, "%.19s", numbers_kind(&c->n, kind));
+}
+
 /* A fiber that waits in a blocking call does so by a future of the library's own: the call says for what. */
 static void read_call(cold *c, uint64_t call, fact_wait *w) {
-  uint64_t ops = word(c, call, "call.ops");
-  uint64_t kind = ops != 0 ? word(c, ops, "ops.kind") : word(c, call, "call.kind");
   text(c, word(c, call, "call.name"), w->operation, sizeof w->operation);
-  text(c, kind, w->kind, sizeof w->kind);
+  read_kind(c, half(c, call, "call.kind"), w);
   w->object = word(c, call, "call.object");
 }
 
@@ -156,7 +158,7 @@ static void read_wait(cold *c, uint64_t future, fact_wait *w) {
   for (unsigned depth = 0; future != 0 && depth < DEPTH_MAX; depth++) {
     uint64_t ops = word(c, future, "future.ops");
     text(c, word(c, ops, "ops.operation"), w->operation, sizeof w->operation);
-    text(c, word(c, ops, "ops.kind"), w->kind, sizeof w->kind);
+    read_kind(c, half(c, ops, "ops.kind"), w);
     w->object = word(c, future, "future.object");
     if (strcmp(w->operation, "volt_park_until") == 0) {
       read_call(c, word(c, future, "parked.call"), w);
@@ -337,7 +339,7 @@ static void read_thread(cold *c, uint64_t slot) {
   text(c, word(c, at, "blocked.call"), to->call, sizeof to->call);
   read_thread_name(c, to);
   text(c, word(c, at, "blocked.operation"), to->wait.operation, sizeof to->wait.operation);
-  text(c, word(c, at, "blocked.kind"), to->wait.kind, sizeof to->wait.kind);
+  read_kind(c, half(c, at, "blocked.kind"), &to->wait);
   read_name(c, to->wait.object, to->wait.name, sizeof to->wait.name);
   if (half(c, slot, "slot.wait") == wait) c->f->threads++;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC "volt-debugger-3"
+#define MAGIC "volt-debugger-4"
 
 /* One of the structs, as it begins (src/core/hooks/numbers.h). */
 typedef struct head {
@@ -35,6 +35,15 @@ uint64_t numbers_of(numbers *n, const char *name) {
   }
   n->missing = name;
   return 0;
+}
+
+const char *numbers_kind(const numbers *n, uint64_t kind) {
+  static const char prefix[] = "kind ";
+  for (size_t i = 0; i < n->count; i++) {
+    bool is_kind = strncmp(n->at[i].name, prefix, sizeof prefix - 1) == 0;
+    if (is_kind && n->at[i].value == kind) return n->at[i].name + sizeof prefix - 1;
+  }
+  return "";
 }
 
 uint64_t numbers_word(numbers *n, uint64_t at, const char *name) {

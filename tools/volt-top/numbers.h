@@ -31,6 +31,9 @@ bool numbers_have(const numbers *n, const char *name);
 
 uint64_t numbers_of(numbers *n, const char *name);
 
+/* What a kind of object is called, by its number (src/core/hooks/kind.h). "": it has no name, or is not known. */
+const char *numbers_kind(const numbers *n, uint64_t kind);
+
 /* A word of a struct at that address, by the name of its offset; and half of one. 0: not there. */
 uint64_t numbers_word(numbers *n, uint64_t at, const char *name);
 uint32_t numbers_half(numbers *n, uint64_t at, const char *name);

@@ -142,8 +142,8 @@ class Future:
         self.waiter = address + layout['future.waiter']
         self.state = mem.u8(self.waiter + layout['waiter.future'])
         self.want = mem.u32(self.waiter + layout['waiter.want'])
-        self.operation = self.of_ops('operation') or self.of_ops('name') or ''
-        self.kind = self.of_ops('kind') or ''
+        self.operation = self.of_ops('operation', mem.text_at) or ''
+        self.kind = layout.kinds.get(self.of_ops('kind', mem.u32), '')
         self.is_parked = self.operation == 'volt_park_until'
         if self.is_parked:
             self.look_at_call()
@@ -158,7 +158,7 @@ class Future:
 
         self.operation = mem.text(member('name')) or self.operation
         self.object = member('object')
-        self.kind = (self.of_ops('kind', member('ops')) if member('ops') else mem.text(member('kind'))) or ''
+        self.kind = layout.kinds.get(mem.u32(call + layout['call.kind']), '')
 
     def parker(self):
         """Of a fiber that waits in a blocking call: the ctx of the waker that it has left. 0: of no fiber."""
@@ -166,14 +166,10 @@ class Future:
             return 0
         return self.layout.memory.pointer(self.waiter + self.layout['waiter.data']) - self.layout['parker.word']
 
-    def of_ops(self, member, ops=None):
-        """A text of its operations; None: there is none, or it cannot be read."""
-        ops = ops or self.ops
-        if not ops or not self.layout.has('ops.' + member):
-            return None
-        mem = self.layout.memory
+    def of_ops(self, member, read):
+        """A member of its operations; None: it has none, or they cannot be read."""
         try:
-            return mem.text(mem.pointer(ops + self.layout['ops.' + member]))
+            return read(self.ops + self.layout['ops.' + member]) if self.ops else None
         except gdb.MemoryError:
             return None
 

@@ -28,7 +28,7 @@ class Blocked:
 
         self.call = mem.text(mem.pointer(at('call'))) or 'a call'
         self.operation = mem.text(mem.pointer(at('operation'))) or self.call
-        self.kind = mem.text(mem.pointer(at('kind'))) or ''
+        self.kind = layout.kinds.get(mem.u32(at('kind')), '')
         self.object = mem.pointer(at('object'))
         self.future = mem.pointer(at('future'))
         self.waiter = mem.pointer(at('waiter'))

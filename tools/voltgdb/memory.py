@@ -4,7 +4,7 @@ import re
 
 import gdb
 
-MAGIC = b'volt-debugger-3\0'  # src/core/hooks/numbers.h
+MAGIC = b'volt-debugger-4\0'  # src/core/hooks/numbers.h
 ROW_BYTES = 32
 
 
@@ -37,6 +37,10 @@ class Memory:
 
     def pointer(self, address):
         return self.number(address, self.pointer_bytes)
+
+    def text_at(self, address):
+        """The text to which the pointer there points."""
+        return self.text(self.pointer(address))
 
     def text(self, address):
         """None: it cannot be read. A constant text is not in a core: without the program's file it
@@ -160,6 +164,11 @@ class Layout:
             if address > 1:  # 0: free; 1: taken
                 found[address] = self.memory.text(pointer(slot, 'name.name'))
         return found
+
+    @functools.cached_property
+    def kinds(self):
+        """What kinds of objects are called, by their numbers (src/core/hooks/kind.h)."""
+        return {number: name[len('kind '):] for name, number in self.numbers.items() if name.startswith('kind ')}
 
     def __getitem__(self, name):
         return self.numbers[name]

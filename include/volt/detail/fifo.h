@@ -37,7 +37,7 @@
  *   member       permits                     monitor                   channel
  *   fifo.rest    permits carried over        its epoch                 not used
  *   waiter.want  permits asked for           its epoch when queued     elements wanted, then moved
- *   waiter.need  permits missing             as what it is counted     1; 2 in a select
+ *   waiter.need  permits missing             1                         1; 2 in a select
  *   waiter.data  NULL; not NULL if it wants  the primitive's own       the elements
  *                all (semaphore_limit.h), or
  *                was moved to a mutex (cond.c)

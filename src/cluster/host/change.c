@@ -21,8 +21,6 @@
 #include "../../rt/sched/short_lock.h"
 #include "engine.h"
 
-static const char change_name[] = "volt_cluster_change";
-
 static engine_waiters *change_list(volt_future *f) {
   return (engine_waiters *)f->object;
 }
@@ -140,9 +138,8 @@ static void change_closed_describe(volt_future *f, volt_look_ *look) {
   look->object = change_host(f);
 }
 
-static const volt_future_ops_ change_closed_ops = {.name = "volt_cluster",
-                                                   .operation = "volt_cluster_close",
-                                                   .kind = "cluster",
+static const volt_future_ops_ change_closed_ops = {.operation = "volt_cluster_close",
+                                                   .kind = VOLT_KIND_CLUSTER_,
 
                                                    .start = change_closed_start,
                                                    .cancel = change_cancel,
@@ -186,9 +183,8 @@ static void change_limit_describe(volt_future *f, volt_look_ *look) {
   volt_look_say_(look, "to %u", change->limit);
 }
 
-static const volt_future_ops_ change_limit_ops = {.name = change_name,
-                                                  .operation = "volt_cluster_lease_set_limit",
-                                                  .kind = "cluster_lease",
+static const volt_future_ops_ change_limit_ops = {.operation = "volt_cluster_lease_set_limit",
+                                                  .kind = VOLT_KIND_CLUSTER_LEASE_,
 
                                                   .start = change_limit_start,
                                                   .cancel = change_cancel,

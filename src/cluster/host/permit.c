@@ -212,7 +212,7 @@ static void permit_acquire_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ permit_acquire_ops = {.operation = acquire_name,
-                                                    .kind = "cluster_sem",
+                                                    .kind = VOLT_KIND_CLUSTER_SEM_,
                                                     .cancel = permit_acquire_cancel,
                                                     .poll_ctx = permit_acquire_poll_ctx,
                                                     .poll = permit_acquire_poll,

@@ -38,16 +38,15 @@
  *
  * Each has, for an inspector (look.h; the debugger reads the first two in a core)
  *   operation   "volt_sem_acquire": the constructor, without "_future"
- *   kind        "semaphore", what f->object is; NULL: it has none
+ *   kind        what f->object is; VOLT_KIND_NONE_, which is 0: it has none
  *   describe    says more of what it waits for. If look->is_granted, it reads nothing but *f: the
  *               object may be gone. NULL: any thread may end the wait */
 struct volt_frame;
 struct volt_look_;
 
 typedef struct volt_future_ops_ {
-  const char *name; /* of the primitive, for messages; or NULL */
   const char *operation;
-  const char *kind;
+  volt_kind_ kind;
   int (*start)(volt_future *f, volt_waker waker);
   bool (*cancel)(volt_future *f);
   bool (*set_waker)(volt_future *f, volt_waker waker);

@@ -7,42 +7,8 @@
 #include <volt/base.h>
 #include <volt/detail/atomic.h>
 
+#include "kind.h"
 #include "named.h"
-
-/* What is waited for: constant, name. */
-#define VOLT_KIND_TABLE_(X) \
-  X(OTHER, "parker")        \
-  X(MUTEX, "mutex")         \
-  X(RWLOCK, "rwlock")       \
-  X(SEMAPHORE, "semaphore") \
-  X(CHANNEL, "channel")     \
-  X(COND, "cond")           \
-  X(NOTIFY, "notify")       \
-  X(LATCH, "latch")         \
-  X(BARRIER, "barrier")     \
-  X(ONCE, "once")           \
-  X(PROMISE, "promise")     \
-  X(ONESHOT, "oneshot")     \
-  X(BROADCAST, "broadcast") \
-  X(WATCH, "watch")         \
-  X(MAILBOX, "mailbox")     \
-  X(TOKEN, "token")         \
-  X(BCS, "bcs_lock")        \
-  X(TIMER, "timer")         \
-  X(TASK, "task")           \
-  X(GROUP, "group")         \
-  X(BLOCKING, "function")   \
-  X(IO, "descriptor")       \
-  X(CLUSTER, "cluster")     \
-  X(WORKER, "worker")       \
-  X(LOCK, "internal lock")
-
-typedef enum volt_kind_ {
-#define VOLT_KIND_ENUM_(constant, name) VOLT_KIND_##constant##_,
-  VOLT_KIND_TABLE_(VOLT_KIND_ENUM_)
-#undef VOLT_KIND_ENUM_
-      VOLT_KINDS_
-} volt_kind_;
 
 /* What has happened: the members of volt_counts_of. */
 typedef enum volt_counted_ {
@@ -56,27 +22,25 @@ typedef enum volt_counted_ {
   VOLT_COUNTED_ /* how many there are */
 } volt_counted_;
 
-VOLT_API const char *volt_kind_name_(volt_kind_ kind);
-
 /* In the child of a fork(): the other threads' tallies may be taken. */
 void volt_count_forget_(void);
 
-/* The kind of what f waits for: of its object, or of that of the first future within it. */
+/* As which kind the wait of f is counted: by its object, or by that of the first future within it. */
 struct volt_future;
 volt_kind_ volt_kind_of_(struct volt_future *f);
 
 /* The counts of one thread: a cache line each kind. Not atomic, so that to count is one instruction,
  * and the compiler still knows what it knew of other memory: the thread that sums them up peeks. */
 typedef struct volt_tally_ {
-  uint64_t of[VOLT_KINDS_][8];
+  uint64_t of[VOLT_KINDS_COUNTED_][8];
 } volt_tally_;
 
 /* The counts of threads that have no tally. */
 typedef struct volt_tally_shared_ {
-  VOLT_ATOMIC(uint64_t) of[VOLT_KINDS_][8];
+  VOLT_ATOMIC(uint64_t) of[VOLT_KINDS_COUNTED_][8];
 } volt_tally_shared_;
 
-/* It has happened n times. It makes no call, so a function that counts needs no frame for it. */
+/* It has happened n times; kind is counted as itself. It makes no call, so a function that counts needs no frame for it. */
 #if defined(VOLT_MODEL) /* it orders nothing, so the model checker does without */
 static inline void volt_count_many_(volt_kind_ kind, volt_counted_ what, uint64_t n) {
   (void)kind;
@@ -93,9 +57,10 @@ extern volt_tally_shared_ volt_tally_of_others_;
 static inline void volt_count_many_(volt_kind_ kind, volt_counted_ what, uint64_t n) {
   volt_tally_ *mine = volt_tally_mine_;
   if (VOLT_LIKELY(mine != NULL)) {
-    mine->of[kind][what] += n; /* no other thread writes it */
+    mine->of[volt_kind_number_(kind)][what] += n; /* no other thread writes it */
   } else {
-    volt_fetch_add_relaxed(&volt_tally_of_others_.of[kind][what], n); /* a count */
+    volt_fetch_add_relaxed(&volt_tally_of_others_.of[volt_kind_number_(kind)][what],
+                           n); /* a count */
   }
 }
 

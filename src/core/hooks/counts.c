@@ -155,44 +155,15 @@ void volt_count_from_outside_(volt_kind_ kind, volt_counted_ what, uint64_t n) {
 
 /* ---- kinds ---- */
 
-static const char *const count_names[] = {
-#define COUNT_NAME(constant, name) name,
-    VOLT_KIND_TABLE_(COUNT_NAME)
-#undef COUNT_NAME
-};
-
-const char *volt_kind_name_(volt_kind_ kind) {
-  return count_names[kind];
-}
-
-/* Some objects are counted as what they are made of. */
-static volt_kind_ count_kind_made_of(const char *name) {
-  if (strcmp(name, "permit_channel") == 0) return VOLT_KIND_CHANNEL_;
-  if (strcmp(name, "sharded_rwlock") == 0) return VOLT_KIND_RWLOCK_;
-  if (strcmp(name, "interval") == 0) return VOLT_KIND_TIMER_;
-  return strncmp(name, "cluster", 7) == 0 ? VOLT_KIND_CLUSTER_ : VOLT_KIND_OTHER_;
-}
-
-static volt_kind_ count_kind_named(const char *name) {
-  for (unsigned i = 0; i < VOLT_KINDS_; i++) { /* equal strings are mostly the same */
-    if (count_names[i] == name) return (volt_kind_)i;
-  }
-  for (unsigned i = 0; i < VOLT_KINDS_; i++) {
-    if (strcmp(count_names[i], name) == 0) return (volt_kind_)i;
-  }
-  return count_kind_made_of(name);
-}
-
 volt_kind_ volt_kind_of_(volt_future *f) {
   volt_future *inside;
   while ((inside = volt_look_inside_(f, 0)) != NULL) f = inside;
-  if (f->ops->kind) return count_kind_named(f->ops->kind);
-  return f->ops->start ? VOLT_KIND_TIMER_ : VOLT_KIND_OTHER_; /* a sleep has no object */
+  return volt_kind_counted_(f->ops->kind);
 }
 
 /* ---- reading ---- */
 
-static uint64_t count_sum(volt_kind_ kind, volt_counted_ what) {
+static uint64_t count_sum(unsigned kind, volt_counted_ what) {
   uint64_t sum = volt_load_relaxed(&volt_tally_of_others_.of[kind][what]); /* a snapshot */
   uint32_t used = volt_load_relaxed(&count_used);                          /* as above */
   for (unsigned i = 0; i < used; i++) {
@@ -202,18 +173,17 @@ static uint64_t count_sum(volt_kind_ kind, volt_counted_ what) {
 }
 
 unsigned volt_counts(volt_counts_of *counts, unsigned max) {
-  for (unsigned i = 0; i < VOLT_KINDS_ && i < max; i++) {
-    volt_kind_ kind = (volt_kind_)i;
+  for (unsigned i = 0; i < VOLT_KINDS_COUNTED_ && i < max; i++) {
     counts[i] = (volt_counts_of){
-        .kind = volt_kind_name_(kind),
-        .waits = count_sum(kind, VOLT_COUNTED_WAITS_),
-        .grants = count_sum(kind, VOLT_COUNTED_GRANTS_),
-        .cancels = count_sum(kind, VOLT_COUNTED_CANCELS_),
-        .timeouts = count_sum(kind, VOLT_COUNTED_TIMEOUTS_),
-        .closes = count_sum(kind, VOLT_COUNTED_CLOSES_),
-        .sleeps = count_sum(kind, VOLT_COUNTED_SLEEPS_),
-        .naps = count_sum(kind, VOLT_COUNTED_NAPS_),
+        .kind = volt_kind_name_((volt_kind_)(i + 1)),
+        .waits = count_sum(i, VOLT_COUNTED_WAITS_),
+        .grants = count_sum(i, VOLT_COUNTED_GRANTS_),
+        .cancels = count_sum(i, VOLT_COUNTED_CANCELS_),
+        .timeouts = count_sum(i, VOLT_COUNTED_TIMEOUTS_),
+        .closes = count_sum(i, VOLT_COUNTED_CLOSES_),
+        .sleeps = count_sum(i, VOLT_COUNTED_SLEEPS_),
+        .naps = count_sum(i, VOLT_COUNTED_NAPS_),
     };
   }
-  return VOLT_KINDS_;
+  return VOLT_KINDS_COUNTED_;
 }

@@ -16,9 +16,9 @@ typedef struct volt_debugger_number_ {
 
 /* By this a debugger finds it in a program without symbols: at a multiple of 16 bytes, in memory
  * that is writable. The last digit is the version of this struct. */
-#define VOLT_DEBUGGER_MAGIC_ "volt-debugger-3"
+#define VOLT_DEBUGGER_MAGIC_ "volt-debugger-4"
 
-enum { VOLT_DEBUGGER_NUMBERS_ = 112 };
+enum { VOLT_DEBUGGER_NUMBERS_ = 128 };
 
 /* All of it is in one piece of memory that is written to, so it is in every core, also in one
  * without the program's file. */

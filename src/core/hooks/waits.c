@@ -45,7 +45,7 @@ static void waits_clear(volt_tallied_ *t) {
 }
 
 void volt_waits_switch_on_(volt_waits_ *memory, uint32_t sample) {
-  for (unsigned i = 0; i < VOLT_KINDS_; i++) waits_clear(&memory->of_kind[i]);
+  for (unsigned i = 0; i < VOLT_KINDS_COUNTED_; i++) waits_clear(&memory->of_kind[i]);
   for (unsigned i = 0; i < VOLT_NAME_SLOTS_; i++) waits_clear(&memory->of_name[i]);
   /* waits:M1 -> waits:M2: a thread that times sees the memory as it was given */
   volt_store_release(&waits_memory, memory);
@@ -66,7 +66,7 @@ static void waits_add(volt_kind_ kind, const void *object, uint64_t since_ns, ui
   volt_named_ named;
   uint64_t now_ns = volt_now_ns();
   uint64_t ns = now_ns > since_ns ? now_ns - since_ns : 0;
-  volt_tallied_add_(&memory->of_kind[kind], ns, weight);
+  volt_tallied_add_(&memory->of_kind[volt_kind_number_(kind)], ns, weight);
   if (object && volt_name_look_(object, &named)) {
     volt_tallied_add_(&memory->of_name[named.slot], ns, weight);
   }
@@ -187,7 +187,7 @@ int volt_waits_of(const void *object, volt_histogram *waits) {
 
 int volt_waits_of_kind(unsigned kind, volt_histogram *waits) {
   volt_waits_ *memory = waits_here();
-  if (kind >= VOLT_KINDS_) return VOLT_EINVAL;
+  if (kind >= VOLT_KINDS_COUNTED_) return VOLT_EINVAL;
   if (!memory) return VOLT_EAGAIN;
   volt_tallied_read_(&memory->of_kind[kind], waits);
   return VOLT_OK;

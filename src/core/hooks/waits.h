@@ -21,7 +21,7 @@ typedef struct volt_timed_ {
 
 /* All-zero at first. 10 MiB, of which what is written is used. */
 typedef struct volt_waits_ {
-  volt_tallied_ of_kind[VOLT_KINDS_];
+  volt_tallied_ of_kind[VOLT_KINDS_COUNTED_];
   volt_tallied_ of_name[VOLT_NAME_SLOTS_];
   volt_timed_ timed[VOLT_TIMED_MAX_];
 } volt_waits_;

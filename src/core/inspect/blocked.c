@@ -118,13 +118,13 @@ static volt_blocked_wait_ blocked_wait_in(const volt_call_ *call, uint64_t deadl
   volt_call_look_(call, &look);
   volt_blocked_wait_ wait = {.call = call->name,
                              .operation = look.operation,
-                             .kind = look.kind,
                              .object = look.object,
                              .future = call->future,
                              .waiter = call->waiter,
                              .deadline_ns = deadline_ns,
                              .since_ns = volt_now_ns(),
                              .wanted = look.wanted,
+                             .kind = (uint32_t)look.kind,
                              .ends = (uint16_t)look.ends,
                              .for_write = look.for_write};
   return wait;
@@ -158,7 +158,7 @@ void volt_blocked_end_(void) {
 
 static void blocked_tell(const volt_blocked_wait_ *wait, volt_blocked_ *seen) {
   seen->look.is_brief = true;
-  volt_look_as_(&seen->look, wait->operation, wait->kind, wait->object);
+  volt_look_as_(&seen->look, wait->operation, (volt_kind_)wait->kind, wait->object);
   seen->look.ends = (volt_ends_)wait->ends;
   seen->look.wanted = wait->wanted;
   seen->look.for_write = wait->for_write;

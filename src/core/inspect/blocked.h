@@ -41,13 +41,13 @@ VOLT_API int32_t volt_blocked_tid_(uint32_t number);
 typedef struct volt_blocked_wait_ {
   const char *call;
   const char *operation;
-  const char *kind;
   const void *object;
   const volt_future *future;
   const volt_waiter *waiter;
   uint64_t deadline_ns;
   uint64_t since_ns;
   uint32_t wanted;
+  uint32_t kind; /* volt_kind_ */
   uint16_t ends; /* volt_ends_ */
   uint16_t for_write;
 } volt_blocked_wait_;

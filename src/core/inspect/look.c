@@ -46,13 +46,12 @@ static bool look_is_completed(volt_future *f) {
 
 static const char *look_operation(const volt_future_ops_ *ops) {
   if (!ops) return "nothing";
-  if (ops->operation) return ops->operation;
-  return ops->name ? ops->name : "a future";
+  return ops->operation ? ops->operation : "a future";
 }
 
-void volt_look_as_(volt_look_ *look, const char *operation, const char *kind, const void *object) {
+void volt_look_as_(volt_look_ *look, const char *operation, volt_kind_ kind, const void *object) {
   look->operation = operation;
-  look->kind = kind ? kind : "";
+  look->kind = kind;
   look->object = object;
   look->ends = VOLT_ENDS_UNKNOWN_;
   look->wanted = 0;
@@ -69,7 +68,8 @@ void volt_look_as_(volt_look_ *look, const char *operation, const char *kind, co
 
 static void look_at(volt_future *f, volt_look_ *look) {
   const volt_future_ops_ *ops = f->ops;
-  volt_look_as_(look, look_operation(ops), ops ? ops->kind : NULL, ops ? f->object : NULL);
+  volt_look_as_(look, look_operation(ops), ops ? ops->kind : VOLT_KIND_NONE_,
+                ops ? f->object : NULL);
   if (!ops) return;
   uint8_t state = volt_future_state_(f);
   look->is_ready = state == VOLT_FUTURE_READY_;
@@ -155,7 +155,7 @@ void volt_look_for_place_(volt_future *f, volt_look_ *look, unsigned max) {
   volt_fifo_ *moved_to = look_in_queue(look->queue, w, look, max);
   if (!moved_to) return;
   volt_look_in_(look, moved_to, VOLT_ENDS_HOLDERS_);
-  look->kind = "mutex";
+  look->kind = VOLT_KIND_MUTEX_;
   look->object = moved_to; /* which begins with its queue */
   volt_look_say_(look, "signalled");
   (void)look_in_queue(moved_to, w, look, max);

@@ -7,6 +7,7 @@
 #include <volt/detail/fifo.h>
 #include <volt/future.h>
 
+#include "../hooks/kind.h"
 #include "../os/check.h"
 
 /* What can end the wait. */
@@ -16,6 +17,7 @@ typedef enum volt_ends_ {
   VOLT_ENDS_TIME_,    /* the clock, at deadline_ns */
   VOLT_ENDS_TASK_,    /* the task `object` */
   VOLT_ENDS_GROUP_,   /* the tasks of the group `object` */
+  VOLT_ENDS_MEMBER_,  /* any task of the group `object`, which may get more: its next */
   VOLT_ENDS_ANY_,     /* any of the futures within: select */
   VOLT_ENDS_ALL_,     /* all of the futures within: join */
   VOLT_ENDS_INNER_    /* the one future within, or the clock if there is a deadline_ns */
@@ -23,7 +25,7 @@ typedef enum volt_ends_ {
 
 typedef struct volt_look_ {
   const char *operation; /* "volt_sem_acquire": the function, without "_future" */
-  const char *kind;      /* "semaphore", of the object; "": there is none */
+  volt_kind_ kind;       /* of the object; VOLT_KIND_NONE_: there is none */
   const void *object;    /* NULL: none */
   volt_ends_ ends;
   uint32_t wanted;      /* permits; 0: it does not count */
@@ -62,7 +64,7 @@ VOLT_API void volt_look_for_place_(volt_future *f, volt_look_ *look, unsigned ma
 /* ---- for describe() ---- */
 
 /* A look at nothing but that. */
-VOLT_API void volt_look_as_(volt_look_ *look, const char *operation, const char *kind,
+VOLT_API void volt_look_as_(volt_look_ *look, const char *operation, volt_kind_ kind,
                             const void *object);
 
 /* Write the state of the object, as printf. Does nothing if the look is brief. */

@@ -373,7 +373,7 @@ bool volt_owner_see_(const volt_look_ *look, volt_owner_seen_ *seen) {
   static const volt_owner_seen_ unknown;
   *seen = unknown;
   if (look->is_granted || look->is_ready || !look->object) return false;
-  if (strcmp(look->kind, "mutex") == 0 || strcmp(look->kind, "rwlock") == 0) {
+  if (look->kind == VOLT_KIND_MUTEX_ || look->kind == VOLT_KIND_RWLOCK_) {
     owner_seen(&((const volt_owned_ *)look->object)->owner, seen);
   }
   return seen->who != 0;

@@ -8,9 +8,8 @@
 /* A blocking call that may come to sleep: what it waits for. Lives as long as the call. */
 typedef struct volt_call_ {
   const char *name;            /* for messages */
-  volt_kind_ counted;          /* as which its sleeps are counted */
+  volt_kind_ kind;             /* of object; VOLT_KIND_NONE_: there is none */
   const volt_future_ops_ *ops; /* of object and n, as of volt_future_make_(); or NULL */
-  const char *kind;            /* of object; if there are no ops */
   void *object;
   uint32_t n;
   volt_future *future; /* that is awaited: all of the above but name is not used; or NULL */

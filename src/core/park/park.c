@@ -86,7 +86,8 @@ static int park_thread(const volt_call_ *call, volt_kind_ kind, volt_parker *p, 
     /* relaxed, no data: the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     volt_count_here_();
-    volt_count_(call && call->future ? volt_kind_of_(call->future) : kind, VOLT_COUNTED_SLEEPS_);
+    volt_count_(call && call->future ? volt_kind_of_(call->future) : volt_kind_counted_(kind),
+                VOLT_COUNTED_SLEEPS_);
     int result = park_sleep_in(call, p, word | PARKED, unparks, deadline_ns);
     if (result != VOLT_PENDING) return result;
   }
@@ -99,7 +100,7 @@ int volt_park_spin_(volt_kind_ kind, volt_parker *p, uint32_t unparks, uint64_t 
 
 int volt_park_spin_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks,
                        uint64_t deadline_ns, unsigned spins, unsigned yields) {
-  return park_thread(call, call->counted, p, unparks, deadline_ns, spins, yields);
+  return park_thread(call, call->kind, p, unparks, deadline_ns, spins, yields);
 }
 
 /* A fiber parks: as volt_park_spin_(), but it is suspended, at once (R4). */
@@ -185,7 +186,7 @@ int volt_park_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks, uint
 }
 
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
-  const volt_call_ call = {.name = "volt_park_until", .kind = "parker", .object = p};
+  const volt_call_ call = {.name = "volt_park_until", .kind = VOLT_KIND_OTHER_, .object = p};
   return volt_park_in_(&call, p, unparks, deadline_ns);
 }
 

@@ -31,8 +31,6 @@
 #include "../wait/fifo.h"
 #include "locals.h"
 
-static const char parked_name[] = "volt_park_until";
-
 /* w->data of a waiter: the address of its word. */
 static VOLT_ATOMIC(uint32_t) *parked_word(const volt_waiter *w) {
   return (VOLT_ATOMIC(uint32_t) *)(void *)w->data;
@@ -52,24 +50,22 @@ static int parked_start(volt_future *f, volt_waker waker) {
 }
 
 static bool parked_cancel(volt_future *f) {
-  return volt_fifo_cancel_((volt_fifo_ *)f->object, parked_name, VOLT_KIND_OTHER_,
-                           &f->waiter); /* R3 */
+  return volt_fifo_cancel_((volt_fifo_ *)f->object, VOLT_KIND_OTHER_, &f->waiter); /* R3 */
 }
 
 static bool parked_set_waker(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_((volt_fifo_ *)f->object, parked_name, &f->waiter, waker);
+  return volt_fifo_set_waker_((volt_fifo_ *)f->object, VOLT_KIND_OTHER_, &f->waiter, waker);
 }
 
 static void parked_describe(volt_future *f, volt_look_ *look) {
   const volt_call_ *call = volt_container_of(f, volt_parked_future_, future)->call;
   look->operation = call->name;
   look->object = call->object;
-  look->kind = call->ops ? call->ops->kind : call->kind;
+  look->kind = call->kind;
 }
 
-static const volt_future_ops_ parked_ops = {.name = parked_name,
-                                            .operation = parked_name,
-                                            .kind = "parker",
+static const volt_future_ops_ parked_ops = {.operation = "volt_park_until",
+                                            .kind = VOLT_KIND_OTHER_,
 
                                             .start = parked_start,
                                             .cancel = parked_cancel,

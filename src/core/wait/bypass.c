@@ -128,8 +128,8 @@ static void bypass_check_held(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint
                               uint32_t given) {
   uint32_t value = VOLT_WORD_VALUE_(word);
   bool held = given == kind->share ? value != 0 && value != kind->full : value == kind->full;
-  VOLT_CHECK(held, kind->name, "%p: %s (%u given back, %u held)", (void *)q, kind->excess, given,
-             value);
+  VOLT_CHECK(held, volt_kind_api_(kind->kind), "%p: %s (%u given back, %u held)", (void *)q,
+             kind->excess, given, value);
 }
 
 /* Whether the owner of *w looks when its waker is called. */
@@ -146,7 +146,7 @@ static uint64_t bypass_of_head(const volt_fifo_ *q, uint64_t left) {
 
 /* The same for a head that no caller has passed yet. */
 static uint64_t bypass_of_new_head(volt_fifo_ *q, const volt_bypass_kind_ *kind) {
-  return bypass_of_head(q, LEFT * volt_bypass_check_(kind->name, kind->budget(q)));
+  return bypass_of_head(q, LEFT * volt_bypass_check_(volt_kind_api_(kind->kind), kind->budget(q)));
 }
 
 /* The bits of the word that do not depend on the head. */
@@ -172,7 +172,7 @@ static void bypass_grant_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
   if (word & NUDGED) claimed.waker.wake = NULL; /* I4: the nudge was its wake */
   volt_fifo_unlock_exact_(
       q, bypass_without_head(word) | VOLT_WORD_(kind->full) | bypass_of_new_head(q, kind));
-  volt_count_claims_(kind->counted, 1, false);
+  volt_count_claims_(kind->kind, 1, false);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -202,15 +202,15 @@ static void bypass_admit_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
     unsigned count = 0;
     while (count < VOLT_WAKE_BATCH && bypass_head_may_share(q, kind, word)) {
       word += VOLT_WORD_(kind->share);
-      VOLT_CHECK(VOLT_WORD_VALUE_(word) != kind->full, kind->name, "%p: too many holders",
-                 (void *)q);
+      VOLT_CHECK(VOLT_WORD_VALUE_(word) != kind->full, volt_kind_api_(kind->kind),
+                 "%p: too many holders", (void *)q);
       batch[count++] = volt_fifo_claim_(q, q->head);
     }
     if (count > 0) word = bypass_without_head(word) | bypass_of_new_head(q, kind);
     again = bypass_head_may_share(q, kind, word);
     if (again) word += RETURNING; /* R12 */
     volt_fifo_unlock_exact_(q, word);
-    volt_count_claims_(kind->counted, count, false);
+    volt_count_claims_(kind->kind, count, false);
     volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
     if (!again || !bypass_lock_again(q, &word)) return;
   }
@@ -250,14 +250,14 @@ int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want
 static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *kind,
                                         volt_waiter *w, uint32_t want, volt_waker waker,
                                         void *data) {
-  volt_waiter_check_unused_(kind->name, w);
+  volt_waiter_check_unused_(kind->kind, w);
   uint64_t word;
   for (unsigned spins = 0;;) {
     if (volt_bypass_try_(q, kind, want) == VOLT_OK) return VOLT_OK;
     word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (bypass_has_room(kind, word, want)) continue;
-    VOLT_CHECK(want == kind->full || VOLT_WORD_VALUE_(word) != kind->full - 1, kind->name,
-               "%p: too many holders", (void *)q);
+    VOLT_CHECK(want == kind->full || VOLT_WORD_VALUE_(word) != kind->full - 1,
+               volt_kind_api_(kind->kind), "%p: too many holders", (void *)q);
     if (word & LOCKED) {
       volt_pause_(&spins);
       /* bypass:L1 <- bypass:F1, fifo:U1, permits:F1: the holder of the lock sees what the last
@@ -268,7 +268,7 @@ static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *
   }
   w->data = data;
   volt_fifo_append_(q, w, want, 1, waker);
-  volt_count_wait_(kind->counted);
+  volt_count_wait_(kind->kind);
   if (!(word & QUEUED)) word |= bypass_of_new_head(q, kind);
   volt_fifo_unlock_exact_(q, word);
   return VOLT_PENDING;
@@ -321,12 +321,12 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
   uint64_t word;
   *was_nudged = false;
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
-  if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
     return volt_waiter_await_(w) == VOLT_ECANCELED; /* R8 */
   }
   *was_nudged = volt_bypass_is_nudged_(w); /* R7 */
   bool was_first = q->head == w;
-  volt_count_cancel_(kind->counted);
+  volt_count_cancel_(kind->kind);
   volt_fifo_remove_(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   VOLT_PROBE_ARMED(cancel, w);
@@ -344,7 +344,7 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
   uint64_t word;
   *was_nudged = false;
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
     volt_waiter_await_(w); /* R8 */
     return false;
   }
@@ -354,7 +354,7 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
     volt_store_relaxed(&w->state, VOLT_WAITER_GRANTED_); /* its owner has granted it */
     word = bypass_without_head(word) | VOLT_WORD_(kind->full);
     volt_fifo_unlock_exact_(q, word | bypass_of_new_head(q, kind));
-    volt_count_claims_(kind->counted, 1, false);
+    volt_count_claims_(kind->kind, 1, false);
     return false;
   }
   w->wake = waker.wake;
@@ -390,7 +390,7 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
   }
   volt_fifo_move_(q, from, last, count);
   volt_fifo_unlock_(from, from_word);
-  volt_count_many_(kind->counted, VOLT_COUNTED_WAITS_, count);
+  volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
   if (word & QUEUED) {
     volt_fifo_unlock_exact_(q, word);
   } else {

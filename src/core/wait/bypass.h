@@ -17,8 +17,7 @@
 #define VOLT_BYPASS_MAX_ 255u
 
 typedef struct volt_bypass_kind_ {
-  const char *name;   /* for messages */
-  volt_kind_ counted; /* as what it is counted */
+  volt_kind_ kind;    /* for messages and counts */
   const char *excess; /* for messages: the name of the error "unlocked, but not locked" */
   uint32_t full;      /* the word's value while one caller holds the object alone */
   uint32_t share;     /* what a caller that shares the object adds to the value (a reader); or 0 */

@@ -36,8 +36,8 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
   volt_waker waker = volt_parker_waker(parker);
   uint32_t registered = 1;
   bool was_nudged = false;
-  const volt_call_ call = {.name = kind->name,
-                           .counted = kind->counted,
+  const volt_call_ call = {.name = volt_kind_api_(kind->kind),
+                           .kind = kind->kind,
                            .ops = kind->ops(),
                            .object = q,
                            .n = want,
@@ -47,7 +47,7 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
     registered += 1; /* it has looked in vain */
   }
   bool cancelled = volt_bypass_cancel_(q, kind, w, &was_nudged);
-  if (cancelled) volt_count_(kind->counted, VOLT_COUNTED_TIMEOUTS_);
+  if (cancelled) volt_count_(kind->kind, VOLT_COUNTED_TIMEOUTS_);
   if (!cancelled || was_nudged) volt_park_out_(parker, registered); /* R7 */
   return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
 }
@@ -66,7 +66,7 @@ int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uin
   if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
   uint64_t since_ns = volt_waits_start_();
   int result = bypass_block(q, kind, want, &w, &parker, deadline_ns);
-  volt_waits_stop_(kind->counted, q, since_ns);
+  volt_waits_stop_(kind->kind, q, since_ns);
   return result;
 }
 

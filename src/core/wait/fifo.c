@@ -42,19 +42,19 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   q->rest = 0;
 }
 
-bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word) {
-  VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
-             (void *)w->queue, (void *)q);
+bool volt_fifo_lock_if_linked_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word) {
+  VOLT_CHECK((void *)w->queue == (void *)q, volt_kind_api_(kind),
+             "waiter %p is queued on %p, not on %p", (void *)w, (void *)w->queue, (void *)q);
   if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty, so *w is not in it */
   if (volt_fifo_is_linked_(w)) return true;
   volt_fifo_unlock_exact_(q, *word);
   return false;
 }
 
-bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
+bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word,
                                uint32_t *need) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  if (!volt_fifo_lock_if_linked_(q, name, w, word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind, w, word)) {
     volt_waiter_await_(w); /* R4 */
     return false;
   }
@@ -65,34 +65,33 @@ bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   return true;
 }
 
-bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w) {
+bool volt_fifo_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
-  if (!volt_fifo_lock_to_cancel_(q, name, w, &word, &need)) {
+  if (!volt_fifo_lock_to_cancel_(q, kind, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
   volt_fifo_unlock_(q, word);
-  volt_count_cancel_(kind);
+  volt_count_cancel_(volt_kind_counted_(kind));
   return true;
 }
 
-void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w,
-                         uint32_t state) {
+void volt_fifo_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint32_t state) {
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
     volt_waiter_await_(w); /* R4 */
     return;
   }
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
-  volt_count_claims_(kind, 1, state == VOLT_WAITER_CLOSED_);
+  volt_count_claims_(volt_kind_counted_(kind), 1, state == VOLT_WAITER_CLOSED_);
   volt_waiters_grant_(&claimed, 1, state);
 }
 
-bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_waker waker) {
+bool volt_fifo_set_waker_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
     volt_waiter_await_(w); /* R4; its granter calls the old waker */
     return false;
   }
@@ -104,7 +103,7 @@ bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_
 }
 
 bool volt_waiter_set_waker(volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_((volt_fifo_ *)(void *)w->queue, "volt_waiter_set_waker", w, waker);
+  return volt_fifo_set_waker_((volt_fifo_ *)(void *)w->queue, VOLT_KIND_NONE_, w, waker);
 }
 
 uint32_t volt_fifo_count_(const volt_fifo_ *looked_at) {

@@ -210,30 +210,28 @@ static inline void volt_fifo_move_(volt_fifo_ *to, volt_fifo_ *from, volt_waiter
   to->waiters += count;
 }
 
-/* ---- for threads without the lock; name is the primitive's, for messages; kind: as what it is
- * counted ---- */
+/* ---- for threads without the lock; kind: of the object, for messages and counts ---- */
 
 /* Take the lock if *w is still linked. Returns true: it is, and the lock is held. Returns false: a
  * granter has claimed *w, and will grant it or has done so. */
-bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word);
+bool volt_fifo_lock_if_linked_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word);
 
 /* The first half of a cancel. Returns true: *w was linked and is its owner's again, *need is what
  * it was missing, and the lock is held. Returns false: *w has completed, or was cancelled
  * before. */
-bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
+bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word,
                                uint32_t *need);
 
 /* A whole cancel, as the public volt_<primitive>_cancel(), for primitives that have nothing else to
  * undo. */
-bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w);
+bool volt_fifo_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w);
 
 /* Complete *w with state. If a granter has claimed it, wait for that grant instead. Only
  * for objects of whose word nothing but QUEUED depends on *w. */
-void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w,
-                         uint32_t state);
+void volt_fifo_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint32_t state);
 
 /* As volt_waiter_set_waker(). */
-bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_waker waker);
+bool volt_fifo_set_waker_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, volt_waker waker);
 
 /* How many waiters are linked. */
 uint32_t volt_fifo_count_(const volt_fifo_ *q);

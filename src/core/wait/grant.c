@@ -28,11 +28,11 @@
 /* R8: how long an owner naps, at first and at most. */
 enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };
 
-void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
+void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* the caller is its owner */
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
-      name, "waiter %p is %s (state %u)", (void *)w,
+      volt_kind_api_(kind), "waiter %p is %s (state %u)", (void *)w,
       state <= VOLT_WAITER_NUDGED_ ? "already queued" : "not initialised", state);
 }
 

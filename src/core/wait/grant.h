@@ -33,8 +33,8 @@ typedef struct volt_claimed_ {
 #endif
 } volt_claimed_;
 
-/* Abort if *w is in use. name: of the primitive, for the message. */
-void volt_waiter_check_unused_(const char *name, volt_waiter *w);
+/* Abort if *w is in use. kind: of the object that it is for. */
+void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w);
 
 /* 16 bits of the address of *w, and never 0. Two waiters in the same aligned block of 512 KiB
  * differ; others almost always do. */

@@ -45,8 +45,8 @@ static uint32_t monitor_state(uint64_t word) {
 
 /* The compiler does not inline these three, so an operation that completes no waiter has no frame
  * for them. */
-VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
-  volt_kind_ kind = volt_monitor_kind_of_(w);
+VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, volt_kind_ kind, uint64_t word,
+                                              volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_count_claims_(kind, 1, word & VOLT_WORD_CLOSED_);
@@ -55,10 +55,9 @@ VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt
 
 /* Complete as many released waiters as fit into a batch. Releases the lock. Returns whether there
  * are more: then this thread is counted in RETURNING (R2). */
-static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
+static bool monitor_complete_batch(volt_fifo_ *q, volt_kind_ kind, uint64_t word) {
   volt_claimed_ claimed[VOLT_WAKE_BATCH];
   unsigned count = 0;
-  volt_kind_ kind = q->head ? volt_monitor_kind_of_(q->head) : VOLT_KIND_OTHER_;
   while (volt_monitor_first_is_released_(q) && count < VOLT_WAKE_BATCH) {
     claimed[count++] = volt_fifo_claim_(q, q->head);
   }
@@ -69,62 +68,62 @@ static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
   return more;
 }
 
-static VOLT_NOINLINE void monitor_complete_batches(volt_fifo_ *q, uint64_t word) {
-  while (monitor_complete_batch(q, word)) {
+static VOLT_NOINLINE void monitor_complete_batches(volt_fifo_ *q, volt_kind_ kind, uint64_t word) {
+  while (monitor_complete_batch(q, kind, word)) {
     volt_fifo_check_returning_(word + VOLT_WORD_RETURNING_);
     volt_fifo_lock_(q, &word); /* R1 */
     word -= VOLT_WORD_RETURNING_;
   }
 }
 
-VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
+VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, volt_kind_ kind, uint64_t word) {
   if (VOLT_LIKELY(!q->head->next)) { /* as nearly always */
-    volt_monitor_complete_one_(q, word, q->head);
+    volt_monitor_complete_one_(q, kind, word, q->head);
   } else {
-    monitor_complete_batches(q, word);
+    monitor_complete_batches(q, kind, word);
   }
 }
 
-VOLT_NOINLINE uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word) {
+VOLT_NOINLINE uint64_t volt_monitor_complete_first_(volt_fifo_ *q, volt_kind_ kind, uint64_t word) {
   while (volt_monitor_first_is_released_(q)) {
-    volt_monitor_complete_all_(q, word); /* R1 */
+    volt_monitor_complete_all_(q, kind, word); /* R1 */
     volt_fifo_lock_(q, &word);
   }
   return word;
 }
 
-bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
     volt_waiter_await_(w); /* R6, fifo.c R4 */
     return true;
   }
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
-    volt_monitor_complete_one_(q, word, w); /* R6 */
+    volt_monitor_complete_one_(q, kind, word, w); /* R6 */
   } else {
     volt_fifo_unlock_(q, word);
   }
   return released;
 }
 
-bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_complete_counted_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
-  return VOLT_WORD_VALUE_(word) != volt_monitor_epoch_of_(w) && volt_monitor_complete_(q, name, w);
+  return VOLT_WORD_VALUE_(word) != volt_monitor_epoch_of_(w) && volt_monitor_complete_(q, kind, w);
 }
 
-bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
     volt_waiter_await_(w); /* fifo.c R4 */
     return false;
   }
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
-    volt_monitor_complete_one_(q, word, w); /* R3 */
+    volt_monitor_complete_one_(q, kind, word, w); /* R3 */
   } else {
-    volt_count_cancel_(volt_monitor_kind_of_(w));
+    volt_count_cancel_(kind);
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
     VOLT_PROBE_ARMED(cancel, w);
@@ -133,12 +132,12 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   return !released;
 }
 
-void volt_monitor_destroy_slow_(volt_fifo_ *q, const char *name) {
+void volt_monitor_destroy_slow_(volt_fifo_ *q, volt_kind_ kind) {
   for (unsigned spins = 0;;) {
     /* monitor:D1 <- fifo:U1: the object ends after the last access of each operation */
     uint64_t word = volt_load_acquire(&q->word);
     bool returning = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* the queued ones may be released */
-    VOLT_CHECK(returning || !(word & VOLT_WORD_QUEUED_), name,
+    VOLT_CHECK(returning || !(word & VOLT_WORD_QUEUED_), volt_kind_api_(kind),
                "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));
     if (!returning) return;
     volt_pause_(&spins); /* R2 */
@@ -152,19 +151,19 @@ static volt_fifo_ *monitor_future_queue(volt_future *f) {
 }
 
 bool volt_monitor_future_cancel_(volt_future *f) {
-  return volt_monitor_cancel_(monitor_future_queue(f), f->ops->name, &f->waiter);
+  return volt_monitor_cancel_(monitor_future_queue(f), f->ops->kind, &f->waiter);
 }
 
 bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(monitor_future_queue(f), f->ops->name, &f->waiter, waker);
+  return volt_fifo_set_waker_(monitor_future_queue(f), f->ops->kind, &f->waiter, waker);
 }
 
 bool volt_monitor_future_complete_(volt_future *f) {
-  return volt_monitor_complete_(monitor_future_queue(f), f->ops->name, &f->waiter);
+  return volt_monitor_complete_(monitor_future_queue(f), f->ops->kind, &f->waiter);
 }
 
 bool volt_monitor_future_complete_counted_(volt_future *f) {
-  return volt_monitor_complete_counted_(monitor_future_queue(f), f->ops->name, &f->waiter);
+  return volt_monitor_complete_counted_(monitor_future_queue(f), f->ops->kind, &f->waiter);
 }
 
 void volt_monitor_future_describe_(volt_future *f, volt_look_ *look) {

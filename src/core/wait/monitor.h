@@ -23,6 +23,7 @@ typedef struct volt_monitor_ {
   volt_fifo_ *queue;
   uint64_t word;         /* what *queue's word becomes at unlock, except for QUEUED */
   volt_waiter *released; /* alone, to be completed at exit; or NULL */
+  volt_kind_ kind;       /* of the object: as that its waiters are counted */
 } volt_monitor_;
 
 /* ---- epochs ---- */
@@ -51,18 +52,19 @@ static inline bool volt_monitor_first_is_released_(const volt_fifo_ *q) {
 /* The next three are called with the lock held. word: what the word was. This one: while the first
  * waiter is released, complete the released ones, a batch at a time, and take the lock again.
  * Returns the word. */
-uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word);
+uint64_t volt_monitor_complete_first_(volt_fifo_ *q, volt_kind_ kind, uint64_t word);
 /* Unlock, and complete the released waiters, one at least; again for each further batch. */
-void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word);
+void volt_monitor_complete_all_(volt_fifo_ *q, volt_kind_ kind, uint64_t word);
 /* Unlock, and complete *w, which is linked. */
-void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w);
+void volt_monitor_complete_one_(volt_fifo_ *q, volt_kind_ kind, uint64_t word, volt_waiter *w);
 
 /* Enter the monitor to look, or to append a waiter, and exit it by volt_monitor_unlock_().
- * Released waiters stay linked. Calls no waker, so it is safe inside a waker. */
-static inline void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q) {
+ * kind: of the object. Released waiters stay linked. Calls no waker, so it is safe inside a waker. */
+static inline void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q, volt_kind_ kind) {
   volt_fifo_lock_(q, &m->word);
   m->queue = q;
   m->released = NULL;
+  m->kind = kind;
 }
 
 /* Exit the monitor after volt_monitor_look_(). Calls no waker. */
@@ -72,9 +74,9 @@ static inline void volt_monitor_unlock_(volt_monitor_ *m) {
 
 /* Enter the monitor. Waiters that were released before are completed first, which calls wakers: so
  * every waiter that is linked now waits for something that has not happened yet. */
-static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
-  volt_monitor_look_(m, q);
-  if (volt_monitor_first_is_released_(q)) m->word = volt_monitor_complete_first_(q, m->word);
+static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q, volt_kind_ kind) {
+  volt_monitor_look_(m, q, kind);
+  if (volt_monitor_first_is_released_(q)) m->word = volt_monitor_complete_first_(q, kind, m->word);
 }
 
 /* Exit the monitor: unlock, complete the released waiters, call their wakers; again for
@@ -82,9 +84,9 @@ static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
  * waiter is completed. */
 static inline void volt_monitor_exit_(volt_monitor_ *m) {
   if (m->released) {
-    volt_monitor_complete_one_(m->queue, m->word, m->released);
+    volt_monitor_complete_one_(m->queue, m->kind, m->word, m->released);
   } else if (volt_monitor_first_is_released_(m->queue)) {
-    volt_monitor_complete_all_(m->queue, m->word);
+    volt_monitor_complete_all_(m->queue, m->kind, m->word);
   } else {
     volt_monitor_unlock_(m);
   }
@@ -92,18 +94,11 @@ static inline void volt_monitor_exit_(volt_monitor_ *m) {
 
 /* ---- inside the monitor ---- */
 
-/* Append *w, which is counted as kind: the waiter's `need` is that, until it is unlinked. Returns
- * VOLT_PENDING. */
-static inline int volt_monitor_append_(volt_monitor_ *m, volt_kind_ kind, volt_waiter *w,
-                                       volt_waker waker) {
-  volt_fifo_append_(m->queue, w, volt_monitor_epoch_(m->queue), (uint32_t)kind, waker);
-  volt_count_wait_(kind);
+/* Append *w. Returns VOLT_PENDING. */
+static inline int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker) {
+  volt_fifo_append_(m->queue, w, volt_monitor_epoch_(m->queue), 1, waker);
+  volt_count_wait_(m->kind);
   return VOLT_PENDING;
-}
-
-/* Of a waiter that is linked. */
-static inline volt_kind_ volt_monitor_kind_of_(const volt_waiter *w) {
-  return (volt_kind_)(uint32_t)w->need;
 }
 
 /* The oldest waiter; NULL if there is none, or if it is released. */
@@ -153,27 +148,27 @@ static inline bool volt_monitor_is_closed_(const volt_monitor_ *m) {
 
 /* As the public volt_<primitive>_cancel(). If *w is released, it is completed, and only its waker
  * is called (R3). */
-bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);
+bool volt_monitor_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w);
 
 /* R6: complete *w if it is released; only its waker is called. Returns whether *w has completed.
  * Called by the owner of *w, which has not seen it complete. */
-bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w);
+bool volt_monitor_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w);
 
 /* The same, for a queue whose value is its epoch. One load if *w is not released. */
-bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w);
+bool volt_monitor_complete_counted_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w);
 
 /* The slow path of volt_monitor_destroy_(): wait while a thread is counted in RETURNING (R2).
  * Aborts if a waiter is queued. */
-void volt_monitor_destroy_slow_(volt_fifo_ *q, const char *name);
+void volt_monitor_destroy_slow_(volt_fifo_ *q, volt_kind_ kind);
 
 /* As the public x_destroy(). */
-static inline void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
+static inline void volt_monitor_destroy_(volt_fifo_ *q, volt_kind_ kind) {
   /* monitor:D1 <- fifo:U1: the object ends after the last access of each operation */
   uint64_t word = volt_load_acquire(&q->word);
-  if (word & (VOLT_WORD_QUEUED_ | VOLT_WORD_ALL_RETURNING_)) volt_monitor_destroy_slow_(q, name);
+  if (word & (VOLT_WORD_QUEUED_ | VOLT_WORD_ALL_RETURNING_)) volt_monitor_destroy_slow_(q, kind);
 }
 
-/* For a volt_future_ops_ that has a name. The future's object is the queue. */
+/* For a volt_future_ops_. The future's object is the queue. */
 bool volt_monitor_future_cancel_(volt_future *f);
 bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker);
 bool volt_monitor_future_complete_(volt_future *f);

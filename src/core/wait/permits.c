@@ -70,8 +70,9 @@ static void permits_check_release(volt_fifo_ *q, const volt_permit_kind_ *kind, 
                                   int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32, as `there` may be below 0 */
   bool takes_a_writers = kind->shared != 0 && given == kind->shared && there == 0;
-  VOLT_CHECK(fits && !takes_a_writers, kind->name, "%p: %s (%u given back, %d there, at most %u)",
-             (void *)q, kind->excess, given, there, kind->max);
+  VOLT_CHECK(fits && !takes_a_writers, volt_kind_api_(kind->kind),
+             "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
+             kind->max);
 }
 
 /* ---- serving ---- */
@@ -125,10 +126,10 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     VOLT_ASSERT(again || !q->head || (int32_t)available <= 0);
     volt_permits_unlock_(q, kind, word, available);
     if (VOLT_LIKELY(!(word & CLOSED))) {
-      volt_count_claims_(kind->counted, count, false);
+      volt_count_claims_(kind->kind, count, false);
       volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
     } else {
-      volt_count_claims_(kind->counted, count, true);
+      volt_count_claims_(kind->kind, count, true);
       volt_waiters_grant_(batch, count, VOLT_WAITER_CLOSED_);
     }
     if (!again || !permits_lock_again(q, &word)) return;
@@ -141,7 +142,7 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
                           volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
-  volt_waiter_check_unused_(kind->name, w);
+  volt_waiter_check_unused_(kind->kind, w);
   return volt_permits_take_or_queue_(q, kind, w, n, waker);
 }
 
@@ -187,15 +188,15 @@ static VOLT_NOINLINE int permits_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
 /* *w is queued, with the waker of *parker. */
 static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n, volt_waiter *w,
                          volt_parker *parker, uint64_t deadline_ns) {
-  const volt_call_ call = {.name = kind->name,
-                           .counted = kind->counted,
+  const volt_call_ call = {.name = volt_kind_api_(kind->kind),
+                           .kind = kind->kind,
                            .ops = kind->ops(),
                            .object = q,
                            .n = n,
                            .waiter = w};
   if (volt_park_in_(&call, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_permits_cancel_(q, kind, w)) {
-      volt_count_(kind->counted, VOLT_COUNTED_TIMEOUTS_);
+      volt_count_(kind->kind, VOLT_COUNTED_TIMEOUTS_);
       return VOLT_ETIMEDOUT;
     }
     volt_park_out_(parker, 1); /* granted: its wake will use *parker */
@@ -216,7 +217,7 @@ int volt_permits_acquire_until_(volt_fifo_ *q, const volt_permit_kind_ *kind, ui
   if (result != VOLT_PENDING) return result;
   uint64_t since_ns = volt_waits_start_();
   result = permits_block(q, kind, n, &w, &parker, deadline_ns);
-  volt_waits_stop_(kind->counted, q, since_ns);
+  volt_waits_stop_(kind->kind, q, since_ns);
   return result;
 }
 
@@ -249,10 +250,10 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
-  if (!volt_fifo_lock_to_cancel_(q, kind->name, w, &word, &need)) {
+  if (!volt_fifo_lock_to_cancel_(q, kind->kind, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
-  volt_count_cancel_(kind->counted);
+  volt_count_cancel_(kind->kind);
   volt_permits_serve_and_unlock_(q, kind, word, w->want - need);
   return true;
 }
@@ -271,12 +272,12 @@ void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
 bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* a hint, which the lock confirms */
   if (!(word & CLOSED)) return false;
-  if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
     volt_waiter_await_(w); /* fifo.c R4 */
     return true;
   }
   VOLT_ASSERT(volt_permits_gathered_(w) == 0); /* I4: the head is claimed first */
-  volt_count_claims_(kind->counted, 1, true);
+  volt_count_claims_(kind->kind, 1, true);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_permits_unlock_(q, kind, word, volt_permits_carried_(q)); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
@@ -299,7 +300,7 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
     }
   }
   volt_fifo_move_(q, from, last, count);
-  volt_count_many_(kind->counted, VOLT_COUNTED_WAITS_, count);
+  volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
   volt_fifo_unlock_(from, from_word);
   volt_permits_serve_and_unlock_(q, kind, word, available);
 }
@@ -311,8 +312,8 @@ void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
     /* permits:D1 <- bypass:F1, permits:F1, fifo:U1: the object ends after the last access of each
      * release */
     uint64_t word = volt_load_acquire(&q->word);
-    VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
-               volt_fifo_count_(q));
+    VOLT_CHECK(!(word & QUEUED), volt_kind_api_(kind->kind),
+               "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
     volt_pause_(&spins); /* R7 */
   }
@@ -358,7 +359,7 @@ bool volt_permit_future_cancel_(volt_future *f) {
 }
 
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(permit_future_queue(f), permit_future_kind(f)->name, &f->waiter,
+  return volt_fifo_set_waker_(permit_future_queue(f), permit_future_kind(f)->kind, &f->waiter,
                               waker);
 }
 

@@ -28,8 +28,7 @@ typedef bool volt_permits_serve_fn_(volt_waiter *w, uint32_t *available);
 typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there);
 
 typedef struct volt_permit_kind_ {
-  const char *name;   /* for messages */
-  volt_kind_ counted; /* as what it is counted */
+  volt_kind_ kind;    /* for messages and counts */
   const char *excess; /* for messages: the name of the error "more released than held" */
   uint32_t full;      /* the word's value is free permits XOR full */
   uint32_t max;       /* the most permits that exist, and that one waiter may want */
@@ -150,13 +149,13 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
     if (!volt_fifo_lock_from_(q, word)) return VOLT_EAGAIN;
     w->data = NULL;
     volt_fifo_append_(q, w, n, n, *waker);
-    volt_count_wait_(kind->counted);
+    volt_count_wait_(kind->kind);
     volt_permits_unlock_queued_(q, word, volt_permits_carried_(q));
     return VOLT_PENDING;
   }
   int32_t permits = volt_permits_in_(kind, word);
   VOLT_CHECK(kind->shared == 0 || (uint32_t)permits != kind->shared || n != (uint32_t)permits,
-             kind->name, "%p: too many holders", (void *)q);
+             volt_kind_api_(kind->kind), "%p: too many holders", (void *)q);
   if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
     uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
     /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did */
@@ -170,7 +169,7 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
   uint32_t need = n - ((uint32_t)permits - excess);
   w->data = NULL;
   volt_fifo_append_first_(q, w, n, need, *waker); /* I2 */
-  volt_count_wait_(kind->counted);
+  volt_count_wait_(kind->kind);
   volt_permits_unlock_queued_(q, word, excess);
   return VOLT_PENDING;
 }
@@ -204,7 +203,7 @@ static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
   volt_holdable_granted_(kind->holds, q, w);
   volt_fifo_remove_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
-  volt_count_claims_(kind->counted, 1, false); /* here, where it splits no path in two */
+  volt_count_claims_(kind->kind, 1, false); /* here, where it splits no path in two */
   volt_waiter_grant_(w, waker, VOLT_WAITER_GRANTED_);
   return true;
 }

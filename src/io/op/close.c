@@ -127,7 +127,7 @@ static int close_poll(volt_future *f, volt_ctx *ctx) {
 }
 
 static const volt_future_ops_ close_ops = {.operation = "volt_fd_close",
-                                           .kind = "descriptor",
+                                           .kind = VOLT_KIND_IO_,
                                            .start = close_start,
                                            .cancel = close_cancel,
                                            .set_waker = close_set_waker,

@@ -395,7 +395,7 @@ void volt_op_describe_(volt_future *f, volt_look_ *look) {
 
 #define OP_TABLE(operation_, give_back_)                                                \
   {                                                                                     \
-    .operation = (operation_), .kind = "descriptor", .cancel = op_cancel,               \
+    .operation = (operation_), .kind = VOLT_KIND_IO_, .cancel = op_cancel,              \
     .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome,        \
     .poll_ctx = volt_future_poll_long_, .poll = op_poll, .describe = volt_op_describe_, \
     .ends_itself = true                                                                 \

@@ -353,7 +353,7 @@ static void blocking_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ blocking_ops = {.operation = "volt_blocking",
-                                              .kind = "function",
+                                              .kind = VOLT_KIND_BLOCKING_,
 
                                               .start = volt_blocking_start_,
                                               .cancel = volt_blocking_cancel_,

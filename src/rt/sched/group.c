@@ -364,13 +364,13 @@ static int group_wait_poll(volt_future *f, volt_ctx *ctx) {
   return VOLT_ECANCELED;
 }
 
-static void group_describe(volt_future *f, volt_look_ *look) {
+static void group_wait_describe(volt_future *f, volt_look_ *look) {
   (void)f;
   look->ends = VOLT_ENDS_GROUP_;
 }
 
 static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
-                                                .kind = "group",
+                                                .kind = VOLT_KIND_GROUP_,
                                                 .start = group_wait_start,
                                                 .cancel = group_future_cancel,
                                                 .set_waker = group_future_set_waker,
@@ -378,7 +378,7 @@ static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
                                                 .outcome = group_wait_outcome,
                                                 .poll_ctx = volt_future_poll_long_,
                                                 .poll = group_wait_poll,
-                                                .describe = group_describe,
+                                                .describe = group_wait_describe,
                                                 .ends_itself = true};
 
 volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
@@ -421,14 +421,19 @@ static void group_next_give_back(volt_future *f) {
   group_unlock_and_complete(g);                   /* R4 */
 }
 
+static void group_next_describe(volt_future *f, volt_look_ *look) {
+  (void)f;
+  look->ends = VOLT_ENDS_MEMBER_;
+}
+
 static const volt_future_ops_ group_next_ops = {.operation = "volt_group_next",
-                                                .kind = "group",
+                                                .kind = VOLT_KIND_GROUP_,
                                                 .start = group_next_start,
                                                 .cancel = group_future_cancel,
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_next_give_back,
                                                 .poll_ctx = volt_future_poll_leaf_any_,
-                                                .describe = group_describe};
+                                                .describe = group_next_describe};
 
 volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t) {
   group_check_keeps(g);

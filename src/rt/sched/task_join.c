@@ -103,7 +103,7 @@ static void task_join_describe(volt_future *f, volt_look_ *look) {
 }
 
 static const volt_future_ops_ task_join_ops = {.operation = "volt_task_join",
-                                               .kind = "task",
+                                               .kind = VOLT_KIND_TASK_,
                                                .start = task_join_start,
                                                .cancel = task_join_cancel,
                                                .set_waker = task_join_set_waker,

@@ -22,7 +22,7 @@ enum { ANSWER_SLOTS = 16384, ANSWER_OBJECTS = ANSWER_SLOTS / 2 };
 
 typedef struct answer_object {
   uintptr_t object; /* 0: a free slot */
-  const char *kind; /* NULL: not known */
+  volt_kind_ kind;  /* NONE: not known */
   uint32_t tasks;   /* that wait */
   uint32_t threads;
   uint64_t oldest_ns; /* the longest that one of them waits */
@@ -111,7 +111,7 @@ static bool answer_gather_threads(answer_objects *all) {
       answer_object *o = look->object ? answer_object_of(all, look->object) : NULL;
       if (!o) continue;
       o->threads++;
-      if (!o->kind) o->kind = look->kind;
+      if (o->kind == VOLT_KIND_NONE_) o->kind = look->kind;
       if (!o->state[0]) answer_note_state(o, look, &seen[i].owner);
       answer_note_age(o, now_ns, seen[i].thread.since_ns);
     }
@@ -161,7 +161,7 @@ static void answer_put_object(volt_json_ *to, const answer_object *o) {
     volt_json_put_text_(to, "name", named.name);
     if (named.level > 0) volt_json_put_number_(to, "level", named.level);
   }
-  volt_json_put_text_(to, "kind", o->kind);
+  volt_answer_put_kind_(to, o->kind);
   volt_json_put_number_(to, "tasks", o->tasks);
   volt_json_put_number_(to, "threads", o->threads);
   volt_json_put_number_(to, "oldest_ns", o->oldest_ns);

@@ -4,6 +4,7 @@
 
 #include <volt/sight.h>
 
+#include "../../core/hooks/kind.h"
 #include "../../rt/inspect/inspect.h"
 #include "answer.h"
 
@@ -49,8 +50,11 @@ static inline void volt_answer_fail_(volt_answer_end_ *end, const char *error, c
 #define VOLT_ANSWER_NO_MEMORY_ "there is no memory for the answer"
 #define VOLT_ANSWER_NO_CURSOR_ "a cursor is what the answer before has said"
 
+/* Nothing if it is NONE. */
+void volt_answer_put_kind_(volt_json_ *to, volt_kind_ kind);
+
 /* What a task waits for, of an open line. object NULL: there is none. */
-void volt_answer_put_object_(volt_json_ *to, const char *operation, const char *kind,
+void volt_answer_put_object_(volt_json_ *to, const char *operation, volt_kind_ kind,
                              const void *object);
 
 /* Where an await is; nothing if site is NULL. */

@@ -27,7 +27,7 @@ typedef struct answer_one {
 } answer_one;
 
 static const char *answer_ends(volt_ends_ ends) {
-  static const char *const words[] = {"anything", "holders", "time", "task",
+  static const char *const words[] = {"anything", "holders", "time", "task", "group",
                                       "group",    "any",     "all",  "inner"};
   return words[ends];
 }

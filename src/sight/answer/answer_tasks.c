@@ -27,7 +27,8 @@ typedef struct answer_row {
   volt_rt *rt;
   volt_seen_ seen;
   uint64_t age_ns;
-  const char *operation, *kind;
+  const char *operation;
+  volt_kind_ kind;
   const void *object;
   bool is_granted;
 } answer_row;
@@ -61,11 +62,15 @@ void volt_answer_put_site_(volt_json_ *to, const volt_site_ *site, uint32_t line
   if (line > 0) volt_json_put_number_(to, "line", line);
 }
 
-void volt_answer_put_object_(volt_json_ *to, const char *operation, const char *kind,
+void volt_answer_put_kind_(volt_json_ *to, volt_kind_ kind) {
+  if (kind != VOLT_KIND_NONE_) volt_json_put_text_(to, "kind", volt_kind_name_(kind));
+}
+
+void volt_answer_put_object_(volt_json_ *to, const char *operation, volt_kind_ kind,
                              const void *object) {
   volt_json_put_text_(to, "operation", operation);
   if (!object) return;
-  volt_json_put_text_(to, "kind", kind && kind[0] ? kind : NULL);
+  volt_answer_put_kind_(to, kind);
   volt_json_put_address_(to, "object", object);
   volt_json_put_text_(to, "name", volt_name_of(object));
 }

@@ -281,7 +281,7 @@ static void say_many(volt_dump_ *d, const volt_dump_rt_ *r, const volt_dump_grou
 void volt_dump_put_object_of_(volt_text_ *t, const volt_dump_group_ *g, const volt_aged_ *aged) {
   if (!g->of.objects) return;
   volt_text_put_(t, ", of ");
-  volt_text_put_object_(t, "", aged->object, "");
+  volt_text_put_object_(t, VOLT_KIND_NONE_, aged->object, "");
 }
 
 void volt_dump_put_more_(volt_text_ *t, const volt_dump_group_ *g) {

@@ -138,16 +138,16 @@ void volt_stack_put_(volt_text_ *t, const volt_stack_seen_ *stack) {
   }
 }
 
-void volt_text_put_object_(volt_text_ *t, const char *kind, const void *object, const char *state) {
+void volt_text_put_object_(volt_text_ *t, volt_kind_ kind, const void *object, const char *state) {
   const char *name = volt_name_of(object);
-  bool is_function = strcmp(kind, "function") == 0; /* of a call on the blocking pool */
+  const char *called = volt_kind_name_(kind);
   if (name) {
     volt_text_quote_(t, name);
     volt_text_put_(t, " (");
   }
-  volt_text_put_(t, kind);
-  volt_text_put_(t, *kind ? " " : "");
-  if (is_function) {
+  volt_text_put_(t, called);
+  volt_text_put_(t, *called ? " " : "");
+  if (kind == VOLT_KIND_BLOCKING_) { /* the function of a call on the blocking pool */
     volt_text_put_function_(t, (uintptr_t)object);
   } else {
     volt_text_put_address_(t, object);
@@ -173,8 +173,8 @@ static void tree_put_object(volt_text_ *t, const volt_look_ *look, volt_tree_of_
   char state[sizeof look->state + 32];
   if (of.objects) {
     volt_text_put_(t, " of various objects");
-    if (*look->kind) volt_text_put_(t, ", here a ");
-    volt_text_put_(t, look->kind);
+    if (look->kind != VOLT_KIND_NONE_) volt_text_put_(t, ", here a ");
+    volt_text_put_(t, volt_kind_name_(look->kind));
     return;
   }
   volt_text_ words = volt_text_in_(state, sizeof state - 1);

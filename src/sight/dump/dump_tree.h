@@ -103,6 +103,6 @@ void volt_tree_put_claimed_(volt_text_ *t, const volt_seen_ *seen);
 void volt_tree_put_place_(volt_text_ *t, const volt_seen_ *seen);
 
 /* "'pool' (semaphore 0x55d0c19a4080: state)" or "semaphore 0x55d0c19a4080 (state)". */
-void volt_text_put_object_(volt_text_ *t, const char *kind, const void *object, const char *state);
+void volt_text_put_object_(volt_text_ *t, volt_kind_ kind, const void *object, const char *state);
 
 #endif

@@ -38,26 +38,20 @@ typedef union sleeper_copy {
 /* A future that would wait for the copy, as it is asked what it waits for. The names are in brackets, so no
  * macro notes this place as one of the caller's locks. */
 static volt_future *sleeper_future(volt_future *f, const volt_look_ *look, sleeper_copy *copy) {
-  if (strcmp(look->kind, "mutex") == 0) return (volt_mutex_lock_future)(f, &copy->mutex);
-  if (strcmp(look->kind, "semaphore") == 0) return (volt_sem_acquire_future)(f, &copy->sem, 1);
-  if (strcmp(look->kind, "channel") == 0) return (volt_chan_recv_future)(f, &copy->chan, NULL);
+  if (look->kind == VOLT_KIND_MUTEX_) return (volt_mutex_lock_future)(f, &copy->mutex);
+  if (look->kind == VOLT_KIND_SEMAPHORE_) return (volt_sem_acquire_future)(f, &copy->sem, 1);
+  if (look->kind == VOLT_KIND_CHANNEL_) return (volt_chan_recv_future)(f, &copy->chan, NULL);
   return look->for_write ? (volt_rwlock_write_future)(f, &copy->rwlock)
                          : (volt_rwlock_read_future)(f, &copy->rwlock);
 }
 
 /* How large an object is of which more may be known; 0: none. */
 static size_t sleeper_object_bytes(const volt_look_ *look) {
-  static const struct {
-    const char *kind;
-    size_t bytes;
-  } kinds[] = {{"mutex", sizeof(volt_mutex)},
-               {"rwlock", sizeof(volt_rwlock)},
-               {"semaphore", sizeof(volt_sem)},
-               {"channel", sizeof(volt_chan)}};
-  for (unsigned i = 0; look->object && i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (strcmp(look->kind, kinds[i].kind) == 0) return kinds[i].bytes;
-  }
-  return 0;
+  static const size_t bytes[VOLT_KINDS_] = {[VOLT_KIND_MUTEX_] = sizeof(volt_mutex),
+                                            [VOLT_KIND_RWLOCK_] = sizeof(volt_rwlock),
+                                            [VOLT_KIND_SEMAPHORE_] = sizeof(volt_sem),
+                                            [VOLT_KIND_CHANNEL_] = sizeof(volt_chan)};
+  return look->object ? bytes[look->kind] : 0;
 }
 
 static void sleeper_look_at_object(volt_sleeper_ *s) {

@@ -30,7 +30,7 @@ static void deadlock_follow_signal(volt_term_ *t, volt_future *f, const volt_loo
   const void *queue = volt_peek_pointer_(&f->waiter.queue);
   if (!look->queue || queue == (const void *)look->queue) return;
   t->ends = VOLT_ENDS_HOLDERS_;
-  t->kind = "mutex";
+  t->kind = VOLT_KIND_MUTEX_;
   t->object = queue; /* which it begins with */
 }
 
@@ -48,9 +48,8 @@ static bool deadlock_term(volt_term_ *t, volt_future *f) {
   t->waiter = is_leaf ? volt_leaf_waiter_(f, f->ops) : NULL;
   t->has_deadline = look.deadline_ns != VOLT_NO_DEADLINE;
   if (volt_look_frame_(f)) t->ends = VOLT_ENDS_INNER_; /* an async function */
-  if (strcmp(look.operation, "volt_group_next") == 0) t->ends = VOLT_ENDS_UNKNOWN_;
-  if (strcmp(look.kind, "rwlock") == 0) t->wanted = look.for_write ? VOLT_RWLOCK_WRITER_ : 1;
-  if (strcmp(look.kind, "cond") == 0) deadlock_follow_signal(t, f, &look);
+  if (look.kind == VOLT_KIND_RWLOCK_) t->wanted = look.for_write ? VOLT_RWLOCK_WRITER_ : 1;
+  if (look.kind == VOLT_KIND_COND_) deadlock_follow_signal(t, f, &look);
   if (look.is_granted || look.is_ready) deadlock_forget_object(t);
   return look.is_granted;
 }
@@ -166,9 +165,9 @@ static bool deadlock_look_at_waiter(volt_term_ *t) {
   if (!volt_copy_(bytes, t->waiter, sizeof bytes)) return false;
   memcpy(&state, bytes + offsetof(volt_waiter, state), sizeof state);
   memcpy(&queue, bytes + offsetof(volt_waiter, queue), sizeof queue);
-  if (strcmp(t->kind, "cond") == 0 && queue != t->object) {
+  if (t->kind == VOLT_KIND_COND_ && queue != t->object) {
     t->ends = VOLT_ENDS_HOLDERS_; /* as deadlock_follow_signal() */
-    t->kind = "mutex";
+    t->kind = VOLT_KIND_MUTEX_;
     t->object = queue;
   }
   return state != VOLT_WAITER_GRANTED_ && state != VOLT_WAITER_CLOSED_;
@@ -183,8 +182,7 @@ static bool deadlock_thread_term(volt_term_ *t, const volt_blocked_ *b) {
   t->wanted = b->look.wanted;
   t->has_deadline = b->deadline_ns != VOLT_NO_DEADLINE || b->look.deadline_ns != VOLT_NO_DEADLINE;
   t->waiter = deadlock_waiter_of(b);
-  if (strcmp(t->kind, "rwlock") == 0) t->wanted = b->look.for_write ? VOLT_RWLOCK_WRITER_ : 1;
-  if (strcmp(t->operation, "volt_group_next") == 0) t->ends = VOLT_ENDS_UNKNOWN_;
+  if (t->kind == VOLT_KIND_RWLOCK_) t->wanted = b->look.for_write ? VOLT_RWLOCK_WRITER_ : 1;
   if (t->waiter) return deadlock_look_at_waiter(t);
   return t->ends != VOLT_ENDS_HOLDERS_; /* whether it was granted is not known */
 }
@@ -298,9 +296,9 @@ bool volt_deadlocks_ask_(void *ctx, const volt_term_ *t, volt_graph_object_ *o) 
   (void)ctx;
   if (!t->object || volt_owner_is_passed_on_(t->object)) return false;
   bool is_known = false;
-  if (strcmp(t->kind, "mutex") == 0) return deadlock_ask_mutex(t, o);
-  if (strcmp(t->kind, "rwlock") == 0) is_known = deadlock_ask_rwlock(t, o);
-  if (strcmp(t->kind, "semaphore") == 0) is_known = deadlock_ask_sem(t, o);
+  if (t->kind == VOLT_KIND_MUTEX_) return deadlock_ask_mutex(t, o);
+  if (t->kind == VOLT_KIND_RWLOCK_) is_known = deadlock_ask_rwlock(t, o);
+  if (t->kind == VOLT_KIND_SEMAPHORE_) is_known = deadlock_ask_sem(t, o);
   if (is_known) deadlock_ask_before(t, o);
   return is_known;
 }

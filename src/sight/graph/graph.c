@@ -340,6 +340,7 @@ static bool graph_is_free(const volt_term_ *t) {
     case VOLT_ENDS_ALL_:
     case VOLT_ENDS_INNER_: return t->can; /* by what is within */
     case VOLT_ENDS_UNKNOWN_:
+    case VOLT_ENDS_MEMBER_: /* the group may get another task */
     case VOLT_ENDS_TIME_: break;
   }
   return true;

@@ -14,7 +14,7 @@ typedef struct volt_term_ {
   uint32_t line;   /* where it is awaited, in a file that the party's site names; 0: not known */
   const void *object;
   const void *waiter; /* by which it waits in the object's FIFO; NULL: none */
-  const char *kind;   /* of the object */
+  volt_kind_ kind;    /* of the object */
   const char *operation;
   const struct volt_site_ *site; /* that awaits; NULL: not known */
   bool has_deadline;

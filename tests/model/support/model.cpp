@@ -132,6 +132,9 @@ void volt_yield_(void) {
   rl::ctx().yield(1, $);
 }
 
+// What kinds of objects are called, for the messages of every program.
+#include "core/hooks/kind.c"
+
 // Names and counts order nothing, so no model has them, but that of names.
 __attribute__((weak)) void volt_unname(const void *) {
 }
@@ -183,7 +186,7 @@ volt_fifo_ *volt_parked_queue_(const void *) {
 // Of a program with an inspector the library has these itself.
 __attribute__((weak)) void volt_look_say_(volt_look_ *, const char *, ...) {
 }
-__attribute__((weak)) void volt_look_as_(volt_look_ *, const char *, const char *, const void *) {
+__attribute__((weak)) void volt_look_as_(volt_look_ *, const char *, volt_kind_, const void *) {
 }
 __attribute__((weak)) void volt_blocked_begin_(const volt_call_ *, uint64_t) {
 }
