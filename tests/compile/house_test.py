@@ -97,6 +97,8 @@ BROKEN = {
         (LONG, None, "struct { int a; } b = {\n" + "  '{',\n" * 60 + "};\n", None),
         (LONG, None, "#define F \\\n" + "  x; \\\n" * 60 + "  y\n", None),
         (ECHO, '"echo.h"', '"../voltgate/wire/bytes.h"', "apps/voltgate/wire/bytes.h of another program"),
+        (ECHO, '"echo.h"', '"../../src/core/hooks/tally.h"', "which is no file of apps/"),
+        ("apps/common/text.h", None, header("COMMON_TEXT_H", '#include "../../src/core/hooks/tally.h"\n'), None),
         (ECHO, '"echo.h"', '"wave.h"', "includes apps/echo/wave.h, which is no file"),
         (BYTES, "#endif", '#include "config/units.h"\n#endif',  # a circle
          "wire includes apps/voltgate/config/units.h of config"),

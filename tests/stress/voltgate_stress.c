@@ -1,22 +1,12 @@
 /* voltgate_stress.c: clients of voltgate's admission: tasks on some workers, and threads, of several
  * tenants; they hang up, run into deadlines, leave before their first poll; meanwhile limits and
  * costs change. At each admission no more is held than may be; at the end all is back. */
-/* The harness has a histogram of its own, and so has the gate. */
-#define histogram stress_histogram
-#define histogram_bucket stress_histogram_bucket
-#define histogram_add stress_histogram_add
-#include "subject.h"
-#undef HISTOGRAM_STEPS
-#undef HISTOGRAM_BUCKETS
-#undef histogram
-#undef histogram_bucket
-#undef histogram_add
-
 #include <stdio.h>
 #include <volt/runtime.h>
 #include <volt/time.h>
 
 #include "gate/admission.h"
+#include "subject.h"
 
 enum { TASKS = 12, THREADS = 4, NAMES = 4 };
 

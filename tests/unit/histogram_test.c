@@ -18,7 +18,7 @@ static void begin(void **state) {
 }
 
 static void read_it(void) {
-  memset(&h, 0xee, sizeof h);
+  memset(&h, 0, sizeof h);
   volt_tallied_read_(&tallied, &h);
 }
 
@@ -127,6 +127,41 @@ static void weights(void **state) {
   assert_int_equal(volt_histogram_at_ns(&h, 0.99), 1000);
 }
 
+/* A step of a lock that is taken all the time has them after minutes. */
+static void more_than_32_bits_of_one_step(void **state) {
+  begin(state);
+  for (int i = 0; i < 3; i++) volt_tallied_add_(&tallied, 100, UINT32_MAX);
+  read_it();
+  assert_int_equal(h.count, UINT64_C(3) * UINT32_MAX);
+  assert_int_equal(volt_histogram_below(&h, 128), UINT64_C(3) * UINT32_MAX);
+}
+
+static void several_add_up(void **state) {
+  begin(state);
+  volt_tallied_add_(&tallied, 2000, 1);
+  read_it();
+  volt_tallied_read_(&tallied, &h);
+  assert_int_equal(h.count, 2);
+  assert_int_equal(h.sum_ns, 4000);
+  assert_int_equal(h.longest_ns, 2000);
+}
+
+/* Also what took no time at all, which is in no sum. */
+static void cleared(void **state) {
+  const uint64_t times[] = {0, 1, 5000, UINT64_MAX};
+  for (unsigned i = 0; i < 4; i++) {
+    begin(state);
+    volt_tallied_add_(&tallied, times[i], 1);
+    read_it();
+    assert_int_equal(h.count, 1);
+    volt_tallied_clear_(&tallied);
+    read_it();
+    assert_int_equal(h.count, 0);
+    assert_int_equal(h.sum_ns, 0);
+    assert_int_equal(h.longest_ns, 0);
+  }
+}
+
 static void add_many(void *arg, uint32_t index) {
   (void)arg;
   for (unsigned i = 0; i < 10000; i++) volt_tallied_add_(&tallied, i * (index + 1), 3);
@@ -148,6 +183,9 @@ int main(void) {
       cmocka_unit_test(shortest_and_longest),
       cmocka_unit_test(against_a_sorted_list),
       cmocka_unit_test(weights),
+      cmocka_unit_test(more_than_32_bits_of_one_step),
+      cmocka_unit_test(several_add_up),
+      cmocka_unit_test(cleared),
       cmocka_unit_test(by_threads_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void add_second(struct gate_history *g, const struct gate_view *v, uint64
   while ((n = next_number(&i)) != NULL) s->numbers[column++] = number_of(n, &d);
   for (i = 0; i < HISTORY_TIMES; i++) {
     const void *times = (const char *)&d.statistics + history_times[i].offset;
-    s->times_ns[i] = histogram_quantile_ns(times, history_times[i].share);
+    s->times_ns[i] = volt_histogram_at_ns(times, history_times[i].share);
   }
 }
 

@@ -1,7 +1,7 @@
 /* metrics.c: Prometheus' text format.
  *
  * A family is written for all gates before the next one begins. The edges of the histograms are
- * powers of two of nanoseconds, because there the counts are exact (gate/histogram.h). A histogram's
+ * powers of two of nanoseconds, because there the counts are exact (volt/counts.h). A histogram's
  * count is the sum of the buckets that were read, so its last bucket is equal to it, always. */
 #include "admin/metrics.h"
 
@@ -51,10 +51,10 @@ static void put_sums(struct output *to, const char *name, const struct series *s
 }
 
 static void put_histogram(struct output *to, const char *name, const struct series *s,
-                          const struct histogram_values *values) {
+                          const volt_histogram *values) {
   for (int edge = EDGE_FIRST; edge <= EDGE_LAST; edge += EDGE_STEP) {
     uint64_t edge_ns = UINT64_C(1) << edge;
-    put_bucket(to, name, s, edge_ns, histogram_at_most(values, edge_ns));
+    put_bucket(to, name, s, edge_ns, volt_histogram_below(values, edge_ns));
   }
   put_sums(to, name, s, values->sum_ns, values->count);
 }
@@ -129,12 +129,12 @@ struct tenant_list {
   bool has_failed;
 };
 
-static void read_times(struct times *times, const struct histogram *h) {
-  struct histogram_values values = {.count = 0};
-  histogram_read(h, &values);
+static void read_times(struct times *times, const volt_tallied_ *h) {
+  volt_histogram values = {.count = 0};
+  volt_tallied_read_(h, &values);
   for (int i = 0; i < TENANT_EDGES; i++) {
     uint64_t edge_ns = UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP);
-    times->at_most[i] = histogram_at_most(&values, edge_ns);
+    times->at_most[i] = volt_histogram_below(&values, edge_ns);
   }
   times->count = values.count;
   times->sum_ns = values.sum_ns;

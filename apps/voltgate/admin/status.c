@@ -30,12 +30,12 @@ static const char *protocol_name(enum protocol protocol) {
 
 /* ---- times ---- */
 
-static void put_quantile(struct json *j, const char *key, const struct histogram_values *values,
+static void put_quantile(struct json *j, const char *key, const volt_histogram *values,
                          double share) {
-  json_put_seconds(j, key, histogram_quantile_ns(values, share));
+  json_put_seconds(j, key, volt_histogram_at_ns(values, share));
 }
 
-static void put_times(struct json *j, const char *key, const struct histogram_values *values) {
+static void put_times(struct json *j, const char *key, const volt_histogram *values) {
   json_put_object(j, key);
   json_put_number(j, "count", values->count);
   json_put_seconds(j, "sum", values->sum_ns);
@@ -43,7 +43,7 @@ static void put_times(struct json *j, const char *key, const struct histogram_va
   put_quantile(j, "p90", values, 0.9);
   put_quantile(j, "p99", values, 0.99);
   put_quantile(j, "p999", values, 0.999);
-  json_put_seconds(j, "max", values->max_ns);
+  json_put_seconds(j, "max", values->longest_ns);
   json_end_object(j);
 }
 
@@ -52,7 +52,7 @@ static void put_times(struct json *j, const char *key, const struct histogram_va
 struct tenant_row {
   char name[TENANT_NAME_MAX];
   struct tenant_view now;
-  struct histogram_values wait, hold;
+  volt_histogram wait, hold;
 };
 
 /* Two visits: the first finds how busy each is, the second copies those that are shown. A tenant
@@ -122,8 +122,8 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
   struct tenant_row *row = &r->rows[r->row_count++];
   memcpy(row->name, tenant->name, sizeof row->name);
   tenant_view_read(&row->now, tenant);
-  histogram_read(&tenant->wait, &row->wait);
-  histogram_read(&tenant->hold, &row->hold);
+  volt_tallied_read_(&tenant->wait, &row->wait);
+  volt_tallied_read_(&tenant->hold, &row->hold);
 }
 
 static int compare_rows(const void *a, const void *b) {

@@ -27,17 +27,28 @@ void statistics_read(const struct statistics *s, struct statistics_values *value
     for (unsigned i = 0; i < REASON_KINDS; i++) {
       values->refused[i] += atomic_load_explicit(&part->refused[i], memory_order_relaxed);
     }
-    histogram_read(&part->wait, &values->wait);
-    histogram_read(&part->hold, &values->hold);
+    volt_tallied_read_(&part->wait, &values->wait);
+    volt_tallied_read_(&part->hold, &values->hold);
   }
   values->counts[COUNT_ADMITTED] = values->wait.count; /* each admission has a wait */
   for (unsigned i = 0; i < REASON_KINDS; i++) values->refused_all += values->refused[i];
+}
+
+/* *newer becomes what was added since *older. Its longest is what the steps say of it. */
+static void subtract_times(volt_histogram *newer, const volt_histogram *older) {
+  newer->count = 0;
+  for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS; i++) {
+    newer->step[i] -= older->step[i];
+    newer->count += newer->step[i];
+  }
+  newer->sum_ns -= older->sum_ns;
+  newer->longest_ns = volt_histogram_at_ns(newer, 1);
 }
 
 void statistics_subtract(struct statistics_values *newer, const struct statistics_values *older) {
   for (unsigned i = 0; i < COUNT_KINDS; i++) newer->counts[i] -= older->counts[i];
   for (unsigned i = 0; i < REASON_KINDS; i++) newer->refused[i] -= older->refused[i];
   newer->refused_all -= older->refused_all;
-  histogram_subtract(&newer->wait, &older->wait);
-  histogram_subtract(&newer->hold, &older->hold);
+  subtract_times(&newer->wait, &older->wait);
+  subtract_times(&newer->hold, &older->hold);
 }

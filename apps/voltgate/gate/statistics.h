@@ -2,7 +2,9 @@
 #ifndef VOLTGATE_GATE_STATISTICS_H
 #define VOLTGATE_GATE_STATISTICS_H
 
-#include "gate/histogram.h"
+#include <stdatomic.h>
+
+#include "common/histogram.h"
 #include "wire/refusal.h"
 
 /* Counters; they never fall. */
@@ -25,7 +27,7 @@ enum { STATISTICS_PARTS = 8 };
 struct statistics_part {
   _Alignas(64) atomic_uint_fast64_t counts[COUNT_KINDS];
   atomic_uint_fast64_t refused[REASON_KINDS];
-  struct histogram wait, hold;
+  volt_tallied_ wait, hold;
 };
 
 /* Of a gate. All-zero at first. */
@@ -44,7 +46,7 @@ struct statistics_values {
   uint64_t counts[COUNT_KINDS];
   uint64_t refused[REASON_KINDS];
   uint64_t refused_all; /* for any reason: their sum */
-  struct histogram_values wait, hold;
+  volt_histogram wait, hold;
 };
 void statistics_read(const struct statistics *s, struct statistics_values *values);
 

@@ -165,8 +165,8 @@ static bool tenants_forget(struct tenants *t, struct tenant *one) {
   pthread_mutex_unlock(&b->lock);
   if (!is_idle) return false;
   tenants_end_lease(t, one);
-  histogram_clear(&one->wait);
-  histogram_clear(&one->hold);
+  volt_tallied_clear_(&one->wait);
+  volt_tallied_clear_(&one->hold);
   atomic_store_explicit(&one->refused, 0, memory_order_relaxed);
   return true;
 }
@@ -327,11 +327,9 @@ void tenants_end_leases(struct tenants *t) {
 }
 
 uint64_t tenant_admitted(const struct tenant *tenant) {
-  uint64_t n = 0;
-  for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-    n += atomic_load_explicit(&tenant->wait.buckets[i], memory_order_relaxed);
-  }
-  return n;
+  volt_histogram waits = {.count = 0};
+  volt_tallied_read_(&tenant->wait, &waits);
+  return waits.count;
 }
 
 void tenants_tell(struct tenants *t) {

@@ -4,8 +4,8 @@
 
 #include <volt/semaphore.h>
 
+#include "common/histogram.h"
 #include "config/settings.h"
-#include "gate/histogram.h"
 #include "gate/turns.h"
 
 enum { TENANT_NAME_MAX = 64 }; /* longer names are cut, with a hash at the end */
@@ -15,7 +15,7 @@ struct tenant {
   atomic_uint clients;       /* that are connected: a tenant without a client may be forgotten */
   atomic_uint held;          /* clients that hold permits */
   atomic_uint_fast64_t refused;
-  struct histogram wait, hold;
+  volt_tallied_ wait, hold;
   struct tenant *next; /* in its bucket */
   bool is_kept;        /* it has settings of its own: it is not forgotten */
   bool is_spare;       /* the one called "other" */

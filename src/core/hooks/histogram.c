@@ -1,62 +1,32 @@
 /* histogram.c: how long things have taken, in steps.
  *
- * A step is an eighth of an octave: from 16 ns on, the three bits behind the first one of a time say
- * which. So all times of a step differ by 12.5 % at most, whatever their size. Step 0 also has what is
- * shorter than 16 ns, the last step what is longer than 18 minutes. */
+ * All times of a step differ by 12.5 % at most, whatever their size. Step 0 also has what is shorter
+ * than 16 ns, the last step what is longer than 18 minutes. */
 #include "histogram.h"
-
-enum { HISTOGRAM_FIRST_BIT = 4, HISTOGRAM_OCTAVES = VOLT_HISTOGRAM_STEPS / 8 };
-
-/* Of the highest bit that is set. */
-static unsigned histogram_bit(uint64_t ns) {
-  unsigned bit = 0;
-  for (unsigned half = 32; half > 0; half /= 2) {
-    if (ns >> half == 0) continue;
-    ns >>= half;
-    bit += half;
-  }
-  return bit;
-}
-
-static unsigned histogram_step(uint64_t ns) {
-  unsigned bit = histogram_bit(ns);
-  if (bit < HISTOGRAM_FIRST_BIT) return 0;
-  if (bit >= HISTOGRAM_FIRST_BIT + HISTOGRAM_OCTAVES) return VOLT_HISTOGRAM_STEPS - 1;
-  return (bit - HISTOGRAM_FIRST_BIT) * 8 + (unsigned)(ns >> (bit - 3) & 7);
-}
 
 uint64_t volt_histogram_end_ns_(unsigned step) {
   if (step == VOLT_HISTOGRAM_STEPS - 1) return UINT64_MAX;
-  return (uint64_t)(9 + step % 8) << (step / 8 + HISTOGRAM_FIRST_BIT - 3);
+  return (uint64_t)(9 + step % 8) << (step / 8 + VOLT_HISTOGRAM_FIRST_BIT_ - 3);
 }
 
 /* ---- written by many ---- */
 
-void volt_tallied_add_(volt_tallied_ *t, uint64_t ns, uint32_t weight) {
-  /* all relaxed: numbers by themselves */
-  volt_fetch_add_relaxed(&t->step[histogram_step(ns)], weight);
-  volt_fetch_add_relaxed(&t->count, weight);
-  volt_fetch_add_relaxed(&t->sum_ns, ns * weight);
-  uint64_t seen = volt_load_relaxed(&t->longest_ns);
-  /* relaxed, no data: a number by itself, as above */
-  while (seen < ns && !volt_cas_relaxed(&t->longest_ns, &seen, ns)) {
-  }
-}
-
-void volt_tallied_read_(volt_tallied_ *t, volt_histogram *out) {
+void volt_tallied_read_(const volt_tallied_ *t, volt_histogram *out) {
   /* all relaxed: a snapshot of each. The count is that of the steps, so that they go together */
-  out->count = 0;
   for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS; i++) {
-    out->step[i] = volt_load_relaxed(&t->step[i]);
-    out->count += out->step[i];
+    uint64_t n = volt_load_relaxed(&t->step[i]);
+    out->step[i] += n;
+    out->count += n;
   }
-  out->sum_ns = volt_load_relaxed(&t->sum_ns);
-  out->longest_ns = volt_load_relaxed(&t->longest_ns);
+  out->sum_ns += volt_load_relaxed(&t->sum_ns);
+  uint64_t longest_ns = volt_load_relaxed(&t->longest_ns);
+  if (longest_ns > out->longest_ns) out->longest_ns = longest_ns;
 }
 
 void volt_tallied_clear_(volt_tallied_ *t) {
-  /* all relaxed: a thread that adds meanwhile may leave a trace */
-  volt_store_relaxed(&t->count, 0);
+  /* all relaxed: a thread that adds meanwhile may leave a trace. Without a sum, all that is there took
+   * 0 ns, which is in the first step. */
+  if (volt_load_relaxed(&t->sum_ns) == 0 && volt_load_relaxed(&t->step[0]) == 0) return;
   volt_store_relaxed(&t->sum_ns, 0);
   volt_store_relaxed(&t->longest_ns, 0);
   for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS; i++) volt_store_relaxed(&t->step[i], 0);

@@ -20,6 +20,8 @@
  *       the name's slot now, while a thread adds to one. Tolerated: it leaves a trace of one wait. */
 #include "waits.h"
 
+#include <string.h>
+
 #include "../future/future_ops.h"
 #include "../future/leaf.h"
 #include "../inspect/look.h"
@@ -39,14 +41,10 @@ static volt_waits_ *waits_here(void) {
   return volt_load_acquire(&waits_memory);
 }
 
-/* What was never written is not written here either. R1 */
-static void waits_clear(volt_tallied_ *t) {
-  if (volt_load_relaxed(&t->count) != 0) volt_tallied_clear_(t); /* a snapshot */
-}
-
 void volt_waits_switch_on_(volt_waits_ *memory, uint32_t sample) {
-  for (unsigned i = 0; i < VOLT_KINDS_COUNTED_; i++) waits_clear(&memory->of_kind[i]);
-  for (unsigned i = 0; i < VOLT_NAME_SLOTS_; i++) waits_clear(&memory->of_name[i]);
+  /* R1 */
+  for (unsigned i = 0; i < VOLT_KINDS_COUNTED_; i++) volt_tallied_clear_(&memory->of_kind[i]);
+  for (unsigned i = 0; i < VOLT_NAME_SLOTS_; i++) volt_tallied_clear_(&memory->of_name[i]);
   /* waits:M1 -> waits:M2: a thread that times sees the memory as it was given */
   volt_store_release(&waits_memory, memory);
   volt_store_relaxed(&volt_waits_sample_, sample); /* a hint */
@@ -58,7 +56,7 @@ void volt_waits_switch_off_(void) {
 
 void volt_waits_clear_(unsigned name_slot) {
   volt_waits_ *memory = waits_here();
-  if (memory) waits_clear(&memory->of_name[name_slot]);
+  if (memory) volt_tallied_clear_(&memory->of_name[name_slot]); /* R1 */
 }
 
 static void waits_add(volt_kind_ kind, const void *object, uint64_t since_ns, uint32_t weight) {
@@ -181,6 +179,7 @@ int volt_waits_of(const void *object, volt_histogram *waits) {
   volt_waits_ *memory = waits_here();
   if (!volt_name_look_(object, &named)) return VOLT_EINVAL;
   if (!memory) return VOLT_EAGAIN;
+  memset(waits, 0, sizeof *waits);
   volt_tallied_read_(&memory->of_name[named.slot], waits);
   return VOLT_OK;
 }
@@ -189,6 +188,7 @@ int volt_waits_of_kind(unsigned kind, volt_histogram *waits) {
   volt_waits_ *memory = waits_here();
   if (kind >= VOLT_KINDS_COUNTED_) return VOLT_EINVAL;
   if (!memory) return VOLT_EAGAIN;
+  memset(waits, 0, sizeof *waits);
   volt_tallied_read_(&memory->of_kind[kind], waits);
   return VOLT_OK;
 }

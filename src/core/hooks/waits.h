@@ -19,7 +19,7 @@ typedef struct volt_timed_ {
   uint32_t weight;
 } volt_timed_;
 
-/* All-zero at first. 10 MiB, of which what is written is used. */
+/* All-zero at first. 19 MiB, of which what is written is used. */
 typedef struct volt_waits_ {
   volt_tallied_ of_kind[VOLT_KINDS_COUNTED_];
   volt_tallied_ of_name[VOLT_NAME_SLOTS_];

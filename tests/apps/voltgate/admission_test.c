@@ -27,7 +27,7 @@ static void a_free_permit_is_taken(void **state) {
   assert_int_equal(values.counts[COUNT_ADMITTED], 3);
   assert_int_equal(values.counts[COUNT_WAITED], 0);
   assert_int_equal(values.hold.count, 3);
-  assert_int_equal(values.hold.max_ns, 7);
+  assert_int_equal(values.hold.longest_ns, 7);
   kit_end();
 }
 

@@ -12,8 +12,8 @@ static void *count(void *arg) {
   for (int i = 0; i < EACH; i++) {
     statistics_count(&statistics, COUNT_BYTES_UP, 3);
     statistics_refused(&statistics, REASON_SHED);
-    histogram_add(&statistics_mine(&statistics)->wait, 5000);
-    histogram_add(&statistics_mine(&statistics)->hold, (uint64_t)i);
+    volt_tallied_add_(&statistics_mine(&statistics)->wait, 5000, 1);
+    volt_tallied_add_(&statistics_mine(&statistics)->hold, (uint64_t)i, 1);
   }
   return NULL;
 }
@@ -32,7 +32,7 @@ static void nothing_is_lost(void **state) {
   assert_int_equal(values.refused[REASON_SHED], THREADS * EACH);
   assert_int_equal(values.counts[COUNT_ADMITTED], THREADS * EACH);
   assert_int_equal(values.wait.sum_ns, UINT64_C(5000) * THREADS * EACH);
-  assert_int_equal(values.hold.max_ns, EACH - 1);
+  assert_int_equal(values.hold.longest_ns, EACH - 1);
 }
 
 static void parts_are_of_threads(void **state) {
@@ -47,7 +47,7 @@ static void a_difference_is_what_was_counted_between(void **state) {
   statistics_read(&statistics, &older);
   statistics_count(&statistics, COUNT_LEFT, 2);
   statistics_refused(&statistics, REASON_CLIENTS);
-  histogram_add(&statistics_mine(&statistics)->wait, 9000);
+  volt_tallied_add_(&statistics_mine(&statistics)->wait, 9000, 1);
   statistics_read(&statistics, &newer);
   statistics_subtract(&newer, &older);
   assert_int_equal(newer.counts[COUNT_LEFT], 2);
@@ -57,7 +57,14 @@ static void a_difference_is_what_was_counted_between(void **state) {
   assert_int_equal(newer.refused[REASON_SHED], 0);
   assert_int_equal(newer.refused_all, 1);
   assert_int_equal(newer.wait.sum_ns, 9000);
+  assert_int_equal(newer.wait.longest_ns, 9000); /* the longest of all, so it is known exactly */
   assert_int_equal(newer.hold.count, 0);
+  assert_int_equal(newer.hold.longest_ns, 0);
+  statistics_read(&statistics, &older);
+  volt_tallied_add_(&statistics_mine(&statistics)->wait, 3000, 1);
+  statistics_read(&statistics, &newer);
+  statistics_subtract(&newer, &older); /* not the longest of all: known by its step */
+  assert_true(newer.wait.longest_ns >= 3000 && newer.wait.longest_ns <= 3000 * 9 / 8);
 }
 
 int main(void) {

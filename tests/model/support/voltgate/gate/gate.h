@@ -13,11 +13,11 @@ struct gate_settings {
 };
 
 enum count { COUNT_WAITED };
-struct histogram {};
+struct not_counted {};
 struct statistics {
-  struct histogram wait, hold;
+  not_counted wait, hold;
 };
-inline void histogram_add(struct histogram *, uint64_t) {
+inline void volt_tallied_add_(not_counted *, uint64_t, uint32_t) {
 }
 inline struct statistics *statistics_mine(struct statistics *s) {
   return s;
@@ -33,7 +33,7 @@ inline bool shed_decide(struct shed *, uint64_t, uint64_t, uint64_t, uint64_t) {
 struct tenant {
   struct turns_member turns;
   quiet<uint32_t> held;
-  struct histogram wait, hold;
+  not_counted wait, hold;
 };
 
 struct tenants {};
