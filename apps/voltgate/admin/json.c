@@ -1,7 +1,7 @@
 /* json.c: a writer of JSON. */
 #include "admin/json.h"
 
-#include "common/utf8.h"
+#include "common/json_text.h"
 
 static void begin(struct json *j, const char *key) {
   if (j->needs_comma) OUTPUT(j->to, ",");
@@ -36,31 +36,13 @@ void json_end_array(struct json *j) {
 
 /* ---- strings ---- */
 
-static bool is_plain(char byte) {
-  return (unsigned char)byte >= 0x20 && byte != 0x7f && strchr("\"\\<>&'", byte) == NULL;
-}
-
-static void escape(struct output *to, char byte) {
-  static const char digits[] = "0123456789abcdef";
-  char escaped[6] = {'\\', 'u', '0', '0', digits[(unsigned char)byte >> 4], digits[byte & 15]};
-  output_bytes(to, escaped, sizeof escaped);
-}
-
 void json_put_string(struct json *j, const char *key, const char *value) {
   begin(j, key);
   OUTPUT(j->to, "\"");
   for (size_t left = strlen(value); left > 0;) {
-    size_t bytes = utf8_size(value, left);
-    if (bytes == 0) {
-      OUTPUT(j->to, "\\ufffd");
-      bytes = 1;
-    } else if (bytes == 2 && *value == '\xc2' && (unsigned char)value[1] < 0xa0) {
-      escape(j->to, value[1]); /* a control character of two bytes */
-    } else if (bytes > 1 || is_plain(*value)) {
-      output_bytes(j->to, value, bytes);
-    } else {
-      escape(j->to, *value);
-    }
+    char escaped[7];
+    size_t bytes = volt_json_escape_(value, left, "<>&'", escaped);
+    output_bytes(j->to, *escaped ? escaped : value, *escaped ? strlen(escaped) : bytes);
     value += bytes;
     left -= bytes;
   }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json_text.h"
 
 void metrics_put_family(struct output *to, const char *name, const char *type, const char *help) {
   OUTPUT(to, "# HELP ");
@@ -28,16 +28,10 @@ static void put_bytes_of_label(struct output *to, const char *at, size_t size) {
   }
 }
 
-static bool is_control(const char *at, size_t size) {
-  unsigned char byte = (unsigned char)*at;
-  if (size == 2) return byte == 0xc2 && (unsigned char)at[1] < 0xa0;
-  return size == 1 && (byte < ' ' || byte == 0x7f);
-}
-
 void metrics_put_label(struct output *to, const char *value) {
   for (size_t left = strlen(value); left > 0;) {
-    size_t bytes = utf8_size(value, left);
-    if (bytes == 0 || (is_control(value, bytes) && *value != '\n')) {
+    size_t bytes = volt_json_utf8_(value, left);
+    if (bytes == 0 || (volt_json_is_control_(value, bytes) && *value != '\n')) {
       bytes = bytes > 0 ? bytes : 1;
       put_bytes_of_label(to, value, bytes);
     } else if (*value == '\n') {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/json_text.h"
 
 enum { KEPT = 4 }; /* bytes kept back: a value's quote, the object's end, the line's */
 
@@ -39,24 +39,11 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct log_text *t,
 
 /* Adds the character there, escaped. Returns the size of what it was. */
 static size_t put_character(struct log_text *t, const char *from) {
-  const unsigned char *at = (const unsigned char *)from;
-  size_t size = utf8_size(from, strnlen(from, 4));
-  if (size == 0) {
-    put(t, "\\ufffd", 6);
-    return 1;
-  }
-  if (at[0] == '"' || at[0] == '\\') {
-    char escaped[2] = {'\\', from[0]};
-    put(t, escaped, 2);
-  } else if (at[0] == '\n' || at[0] == '\r' || at[0] == '\t') {
-    put(t, at[0] == '\n' ? "\\n" : at[0] == '\r' ? "\\r" : "\\t", 2);
-  } else if (at[0] < 0x20 || at[0] == 0x7f) {
-    put_format(t, "\\u%04x", at[0]);
-  } else if (at[0] == 0xc2 && at[1] < 0xa0) { /* a control character, too */
-    put_format(t, "\\u%04x", at[1]);
-  } else {
-    put(t, from, size);
-  }
+  static const char signs[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
+  const char *sign = strchr(signs, *from);
+  char escaped[7] = {'\\', sign ? letters[sign - signs] : 0};
+  size_t size = sign ? 1 : volt_json_escape_(from, strnlen(from, 4), "", escaped);
+  put(t, *escaped ? escaped : from, *escaped ? strlen(escaped) : size);
   return size;
 }
 

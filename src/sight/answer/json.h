@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "json_text.h"
+
 /* The version of the protocol, the first member of every line. */
 enum { VOLT_JSON_VERSION_ = 1 };
 
@@ -92,8 +94,5 @@ bool volt_json_condition_of_(const volt_json_member_ *m, bool *condition);
 
 /* An address as volt_json_put_address_() writes it. Returns false: m is none. */
 bool volt_json_address_of_(const volt_json_member_ *m, uint64_t *address);
-
-/* The number of bytes of the UTF-8 character at the beginning of size bytes; 0: it is none. */
-size_t volt_json_utf8_(const char *at, size_t size);
 
 #endif

@@ -2,7 +2,7 @@
  * bytes are read back by libjansson, if it is there. */
 #include "admin/json.h"
 
-#include "common/utf8.h"
+#include "common/json_text.h"
 #include "rng.h"
 #include "unit.h"
 
@@ -149,7 +149,7 @@ static void whatever_bytes_come_it_is_json(void **state) {
     assert_non_null(back);
     /* What was a character is the same; all else is a replacement. */
     for (const char *at = bytes; *at != '\0';) {
-      size_t n = utf8_size(at, strlen(at));
+      size_t n = volt_json_utf8_(at, strlen(at));
       if (n > 0) {
         assert_memory_equal(back, at, n);
         back += n;
