@@ -138,8 +138,8 @@ VOLT_API VOLT_NODISCARD volt_future *volt_mutex_lock_future(volt_future *f, volt
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
   volt_owner_left_(&m->owner, m, 1);
-  /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
-   * carry their releasers' past */
+  /* permits:F1 -> bypass:A1, bypass:L1, fifo:L1, permits:A1, permits:C1, permits:D1, permits:T1:
+   * permits carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return;
   volt_mutex_unlock_slow_(m);
 }

@@ -131,11 +131,7 @@ static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   VOLT_CHECK(cond_is_mine(c, w), volt_kind_api_(VOLT_KIND_COND_),
              "%p: waiter %p waits for something else", (void *)c, (void *)w);
   bool here = cond_is_here(c, w); /* R3 */
-  if (here) {
-    volt_fifo_remove_(&c->queue, w);
-    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-    VOLT_PROBE_ARMED(cancel, w);
-  }
+  if (here) volt_fifo_withdraw_(&c->queue, w);
   volt_fifo_unlock_(&c->queue, word);
   if (here) volt_count_cancel_(VOLT_KIND_COND_);
   return here;
@@ -165,11 +161,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word);
   bool here = cond_is_here(c, w); /* R4 */
-  if (here) {
-    w->wake = waker.wake;
-    w->ctx = waker.ctx;
-    volt_waiter_is_of_(w, waker);
-  }
+  if (here) volt_waiter_is_of_(w, waker);
   volt_fifo_unlock_(&c->queue, word);
   return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, VOLT_KIND_MUTEX_, w, waker);
 }

@@ -427,6 +427,12 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
   return true;
 }
 
+int volt_future_suspend_(volt_blocker_ *fiber, const volt_future_ops_ *ops, void *object,
+                         uint32_t n, uint64_t deadline_ns) {
+  volt_future f;
+  return fiber->block_on(fiber, volt_future_make_(&f, ops, object, n), deadline_ns);
+}
+
 /* The parker is on this stack, so the call returns only when each registration has unparked it. */
 int volt_future_wait_until(volt_future *f, uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();

@@ -157,6 +157,12 @@ static inline void volt_future_set_ops_(volt_future *f, const volt_future_ops_ *
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                         uint32_t n);
 
+/* In a fiber: await the future that volt_future_make_() makes of ops, object and n, as
+ * volt_future_wait_until() does. */
+struct volt_blocker_;
+int volt_future_suspend_(struct volt_blocker_ *fiber, const volt_future_ops_ *ops, void *object,
+                         uint32_t n, uint64_t deadline_ns);
+
 /* Poll an inner future, even if the others have used up the budget: else it might never be
  * polled. */
 VOLT_API int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);

@@ -182,19 +182,6 @@ static bool bypass_head_may_share(const volt_fifo_ *q, const volt_bypass_kind_ *
   return q->head && q->head->want == kind->share && VOLT_WORD_VALUE_(word) != kind->full;
 }
 
-/* R12: after the wakers of a batch. Returns true: the lock is held again. Returns false: no waiter
- * is queued; this thread is not counted as returning any more, and that was its last access to
- * *q. */
-static bool bypass_lock_again(volt_fifo_ *q, uint64_t *word) {
-  volt_fifo_check_returning_(*word);
-  while (!volt_fifo_lock_if_queued_(q, word)) {
-    /* bypass:F1 -> bypass:A1, bypass:L1, fifo:L1, permits:D1, permits:T1: destroy() comes after all
-     * that this thread did */
-    if (volt_cas_release(&q->word, word, *word - RETURNING)) return false;
-  }
-  return true;
-}
-
 /* Admit readers from the head on, up to the next writer, and release the lock. */
 static void bypass_admit_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint64_t word) {
   for (bool again = true; again; word -= RETURNING) {
@@ -212,7 +199,7 @@ static void bypass_admit_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
     volt_fifo_unlock_exact_(q, word);
     volt_count_claims_(kind->kind, count, false);
     volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
-    if (!again || !bypass_lock_again(q, &word)) return;
+    if (!again || !volt_fifo_lock_again_(q, &word)) return; /* R12 */
   }
 }
 
@@ -320,16 +307,14 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
                          bool *was_nudged) {
   uint64_t word;
   *was_nudged = false;
-  if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
-  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
-    return volt_waiter_await_(w) == VOLT_ECANCELED; /* R8 */
+  if (volt_waiter_result(w) != VOLT_PENDING ||
+      !volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
+    return volt_waiter_result(w) == VOLT_ECANCELED; /* R8 */
   }
   *was_nudged = volt_bypass_is_nudged_(w); /* R7 */
   bool was_first = q->head == w;
   volt_count_cancel_(kind->kind);
-  volt_fifo_remove_(q, w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-  VOLT_PROBE_ARMED(cancel, w);
+  volt_fifo_withdraw_(q, w);
   if (was_first) {
     word = bypass_without_head(word) | bypass_of_head(q, word & ALL_LEFT);
     bypass_serve_and_unlock(q, kind, word); /* R4 */
@@ -344,11 +329,8 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
   uint64_t word;
   *was_nudged = false;
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
-    volt_waiter_await_(w); /* R8 */
-    return false;
-  }
-  *was_nudged = volt_bypass_is_nudged_(w); /* R7 */
+  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) return false; /* R8 */
+  *was_nudged = volt_bypass_is_nudged_(w);                               /* R7 */
   if (*was_nudged && VOLT_WORD_VALUE_(word) == 0) {
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_GRANTED_); /* its owner has granted it */
@@ -357,8 +339,6 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
     volt_count_claims_(kind->kind, 1, false);
     return false;
   }
-  w->wake = waker.wake;
-  w->ctx = waker.ctx;
   volt_waiter_is_of_(w, waker);
   if (*was_nudged) {
     volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by the unlock */
@@ -375,21 +355,8 @@ bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_w
 
 void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ *from,
                        uint64_t from_word, volt_waiter *last, uint32_t count) {
-  for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
-  last->queue = q;
   uint64_t word;
-  for (unsigned spins = 0;;) {
-    word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-    if (word & LOCKED) {
-      volt_pause_(&spins);
-      /* bypass:L1 <- bypass:F1, fifo:U1, permits:F1: the holder of the lock sees what the last
-       * holder did, and publishes what releases did */
-    } else if (volt_cas_acquire(&q->word, &word, word | QUEUED | LOCKED)) {
-      break;
-    }
-  }
-  volt_fifo_move_(q, from, last, count);
-  volt_fifo_unlock_(from, from_word);
+  volt_fifo_move_(q, &word, from, from_word, last, count);
   volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
   if (word & QUEUED) {
     volt_fifo_unlock_exact_(q, word);

@@ -22,13 +22,6 @@ static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, u
   return false;
 }
 
-static VOLT_NOINLINE int bypass_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
-                                        const volt_bypass_kind_ *kind, uint32_t want,
-                                        uint64_t deadline_ns) {
-  volt_future f;
-  return fiber->block_on(fiber, volt_future_make_(&f, kind->ops(), q, want), deadline_ns);
-}
-
 /* Each registration of the waker unparks once, by a nudge or by a grant. So this call waits for as
  * many unparks as there were registrations (R5). */
 static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want, volt_waiter *w,
@@ -56,10 +49,10 @@ int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uin
                                uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();
 #if VOLT_SIGHT /* the future notes that it is taken */
-  if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);
+  if (fiber) return volt_future_suspend_(fiber, kind->ops(), q, want, deadline_ns);
 #endif
   if (bypass_spin_and_take(q, kind, want, deadline_ns)) return VOLT_OK;
-  if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);
+  if (fiber) return volt_future_suspend_(fiber, kind->ops(), q, want, deadline_ns);
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = VOLT_PARKER_INIT;
   volt_waker waker = volt_parker_waker(&parker);

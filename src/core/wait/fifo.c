@@ -42,26 +42,62 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   q->rest = 0;
 }
 
+VOLT_NOINLINE void volt_fifo_move_(volt_fifo_ *to, uint64_t *word, volt_fifo_ *from,
+                                   uint64_t from_word, volt_waiter *last, uint32_t count) {
+  volt_waiter *first = from->head;
+  for (volt_waiter *w = first; w != last; w = w->next) w->queue = to;
+  last->queue = to;
+  volt_fifo_lock_to_queue_(to, word);
+  from->head = last->next;
+  if (from->head) {
+    from->head->prev = NULL;
+  } else {
+    from->tail = NULL;
+  }
+  from->waiters -= count;
+  last->next = NULL;
+  first->prev = to->tail;
+  if (to->tail) {
+    to->tail->next = first;
+  } else {
+    to->head = first;
+  }
+  to->tail = last;
+  to->waiters += count;
+  volt_fifo_unlock_(from, from_word);
+}
+
+/* Not inline, so that the usual path of its caller saves no registers for it. Returns false. */
+static VOLT_NOINLINE bool fifo_await(volt_waiter *w) {
+  volt_waiter_await_(w); /* R4 */
+  return false;
+}
+
 bool volt_fifo_lock_if_linked_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word) {
   VOLT_CHECK((void *)w->queue == (void *)q, volt_kind_api_(kind),
              "waiter %p is queued on %p, not on %p", (void *)w, (void *)w->queue, (void *)q);
-  if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty, so *w is not in it */
-  if (volt_fifo_is_linked_(w)) return true;
-  volt_fifo_unlock_exact_(q, *word);
-  return false;
+  if (volt_fifo_lock_if_queued_(q, word)) { /* else the FIFO is empty, so *w is not in it */
+    if (volt_fifo_is_linked_(w)) return true;
+    volt_fifo_unlock_exact_(q, *word);
+  }
+  return fifo_await(w);
+}
+
+bool volt_fifo_lock_again_(volt_fifo_ *q, uint64_t *word) {
+  volt_fifo_check_returning_(*word);
+  while (!volt_fifo_lock_if_queued_(q, word)) {
+    /* fifo:F1 -> permits:D1: destroy() comes after all that this thread did */
+    if (volt_cas_release(&q->word, word, *word - VOLT_WORD_RETURNING_)) return false;
+  }
+  return true;
 }
 
 bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word,
                                uint32_t *need) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  if (!volt_fifo_lock_if_linked_(q, kind, w, word)) {
-    volt_waiter_await_(w); /* R4 */
-    return false;
-  }
+  if (!volt_fifo_lock_if_linked_(q, kind, w, word)) return false; /* R4 */
   *need = w->need;
-  volt_fifo_remove_(q, w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
-  VOLT_PROBE_ARMED(cancel, w);
+  volt_fifo_withdraw_(q, w);
   return true;
 }
 
@@ -78,10 +114,7 @@ bool volt_fifo_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
 
 void volt_fifo_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint32_t state) {
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* R4 */
-    return;
-  }
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) return; /* R4 */
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_count_claims_(volt_kind_counted_(kind), 1, state == VOLT_WAITER_CLOSED_);
@@ -91,13 +124,8 @@ void volt_fifo_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint32_
 bool volt_fifo_set_waker_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* R4; its granter calls the old waker */
-    return false;
-  }
-  w->wake = waker.wake; /* R5 */
-  w->ctx = waker.ctx;
-  volt_waiter_is_of_(w, waker);
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) return false; /* R4: it calls the old waker */
+  volt_waiter_is_of_(w, waker);                                    /* R5 */
   volt_fifo_unlock_exact_(q, word);
   return true;
 }

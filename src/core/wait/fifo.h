@@ -54,6 +54,16 @@ static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
   }
 }
 
+/* Take the lock, and set QUEUED: the caller will append a waiter. *word is what the word was. Only
+ * for objects where LOCKED is set together with QUEUED. */
+static inline void volt_fifo_lock_to_queue_(volt_fifo_ *q, uint64_t *word) {
+  while (!volt_fifo_lock_if_queued_(q, word)) {
+    /* fifo:L1 <- fifo:U1, bypass:F1, permits:F1: the holder sees what the last holder, and the
+     * releases since, did */
+    if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_)) return;
+  }
+}
+
 /* Take the lock if the word is still `word`, in which LOCKED is clear. Returns whether it is held
  * now. */
 static inline bool volt_fifo_lock_from_(volt_fifo_ *q, uint64_t word) {
@@ -179,6 +189,13 @@ static inline void volt_fifo_remove_(volt_fifo_ *q, volt_waiter *w) {
 #endif
 }
 
+/* Unlink *w for its owner, which gives up: it is the owner's own again. */
+static inline void volt_fifo_withdraw_(volt_fifo_ *q, volt_waiter *w) {
+  volt_fifo_remove_(q, w);
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
+  VOLT_PROBE_ARMED(cancel, w);
+}
+
 /* Claim *w: unlink it, and copy its waker. The caller grants it after it has released the lock
  * (volt_waiters_grant_()). */
 static inline volt_claimed_ volt_fifo_claim_(volt_fifo_ *q, volt_waiter *w) {
@@ -188,33 +205,21 @@ static inline volt_claimed_ volt_fifo_claim_(volt_fifo_ *q, volt_waiter *w) {
 }
 
 /* Move waiters from the front of *from to the end of *to, in the same order: all up to *last, which
- * are count. Both locks are held. */
-static inline void volt_fifo_move_(volt_fifo_ *to, volt_fifo_ *from, volt_waiter *last,
-                                   uint32_t count) {
-  volt_waiter *first = from->head;
-  from->head = last->next;
-  if (from->head) {
-    from->head->prev = NULL;
-  } else {
-    from->tail = NULL;
-  }
-  from->waiters -= count;
-  last->next = NULL;
-  first->prev = to->tail;
-  if (to->tail) {
-    to->tail->next = first;
-  } else {
-    to->head = first;
-  }
-  to->tail = last;
-  to->waiters += count;
-}
+ * are count. The lock of *from is held; this releases it, with from_word as its word. The lock of
+ * *to is held from then on, with *word as its word before. Lock order: *from, then *to. */
+void volt_fifo_move_(volt_fifo_ *to, uint64_t *word, volt_fifo_ *from, uint64_t from_word,
+                     volt_waiter *last, uint32_t count);
 
 /* ---- for threads without the lock; kind: of the object, for messages and counts ---- */
 
 /* Take the lock if *w is still linked. Returns true: it is, and the lock is held. Returns false: a
- * granter has claimed *w, and will grant it or has done so. */
+ * granter had claimed *w, and *w has completed. */
 bool volt_fifo_lock_if_linked_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, uint64_t *word);
+
+/* After the wakers of a batch, for a thread that *word counts in RETURNING. Returns true: the lock
+ * is held again. Returns false: no waiter is queued; this thread is not counted any more, and that
+ * was its last access to *q. */
+bool volt_fifo_lock_again_(volt_fifo_ *q, uint64_t *word);
 
 /* The first half of a cancel. Returns true: *w was linked and is its owner's again, *need is what
  * it was missing, and the lock is held. Returns false: *w has completed, or was cancelled

@@ -54,22 +54,18 @@ static inline void volt_waiter_name_(volt_waiter *w) {
 #endif
 }
 
-/* In builds with VOLT_SIGHT=1: *w has this waker now. Without one it still waits for the same task:
- * volt_future_leave_(). */
+/* *w has this waker now. Without one it still waits for the same task: volt_future_leave_(). */
 static inline void volt_waiter_is_of_(volt_waiter *w, volt_waker waker) {
+  w->wake = waker.wake;
+  w->ctx = waker.ctx;
 #if VOLT_SIGHT
   if (waker.wake) w->who = volt_party_of_(waker.ctx);
-#else
-  (void)w;
-  (void)waker;
 #endif
 }
 
 /* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
 static inline void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
   w->queue = object;
-  w->wake = waker.wake;
-  w->ctx = waker.ctx;
 #if VOLT_SIGHT
   w->who = 0;
 #endif

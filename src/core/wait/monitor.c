@@ -94,10 +94,7 @@ VOLT_NOINLINE uint64_t volt_monitor_complete_first_(volt_fifo_ *q, volt_kind_ ki
 
 bool volt_monitor_complete_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* R6, fifo.c R4 */
-    return true;
-  }
+  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) return true; /* R6 */
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
     volt_monitor_complete_one_(q, kind, word, w); /* R6 */
@@ -113,20 +110,16 @@ bool volt_monitor_complete_counted_(volt_fifo_ *q, volt_kind_ kind, volt_waiter 
 }
 
 bool volt_monitor_cancel_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w) {
-  if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
-  if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* fifo.c R4 */
-    return false;
+  if (volt_waiter_result(w) != VOLT_PENDING || !volt_fifo_lock_if_linked_(q, kind, w, &word)) {
+    return volt_waiter_result(w) == VOLT_ECANCELED; /* fifo.c R4 */
   }
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
     volt_monitor_complete_one_(q, kind, word, w); /* R3 */
   } else {
     volt_count_cancel_(kind);
-    volt_fifo_remove_(q, w);
-    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
-    VOLT_PROBE_ARMED(cancel, w);
+    volt_fifo_withdraw_(q, w);
     volt_fifo_unlock_(q, word);
   }
   return !released;

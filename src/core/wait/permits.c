@@ -93,19 +93,6 @@ static bool permits_serve_closed(volt_waiter *w, uint32_t *available) {
   return true;
 }
 
-/* R7: after the wakers of a batch. Returns true: the lock is held again. Returns false: no waiter
- * is queued; this thread is not counted as returning any more, and that was its last access to
- * *q. */
-static bool permits_lock_again(volt_fifo_ *q, uint64_t *word) {
-  volt_fifo_check_returning_(*word);
-  while (!volt_fifo_lock_if_queued_(q, word)) {
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: destroy() comes after all that
-     * this thread did */
-    if (volt_cas_release(&q->word, word, *word - RETURNING)) return false;
-  }
-  return true;
-}
-
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                     uint32_t available) {
   for (;; word -= RETURNING, available = 0) {
@@ -132,7 +119,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
       volt_count_claims_(kind->kind, count, true);
       volt_waiters_grant_(batch, count, VOLT_WAITER_CLOSED_);
     }
-    if (!again || !permits_lock_again(q, &word)) return;
+    if (!again || !volt_fifo_lock_again_(q, &word)) return; /* R7 */
   }
 }
 
@@ -178,13 +165,6 @@ static bool permits_spin_and_take(volt_fifo_ *q, const volt_permit_kind_ *kind, 
   return false;
 }
 
-static VOLT_NOINLINE int permits_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
-                                         const volt_permit_kind_ *kind, uint32_t n,
-                                         uint64_t deadline_ns) {
-  volt_future f;
-  return fiber->block_on(fiber, volt_future_make_(&f, kind->ops(), q, n), deadline_ns);
-}
-
 /* *w is queued, with the waker of *parker. */
 static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n, volt_waiter *w,
                          volt_parker *parker, uint64_t deadline_ns) {
@@ -209,7 +189,7 @@ int volt_permits_acquire_until_(volt_fifo_ *q, const volt_permit_kind_ *kind, ui
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_blocker_ *fiber = volt_fiber_blocker_();
-  if (fiber) return permits_suspend(fiber, q, kind, n, deadline_ns);
+  if (fiber) return volt_future_suspend_(fiber, kind->ops(), q, n, deadline_ns);
   if (permits_spin_and_take(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
@@ -272,10 +252,7 @@ void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
 bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* a hint, which the lock confirms */
   if (!(word & CLOSED)) return false;
-  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) {
-    volt_waiter_await_(w); /* fifo.c R4 */
-    return true;
-  }
+  if (!volt_fifo_lock_if_linked_(q, kind->kind, w, &word)) return true; /* fifo.c R4 */
   VOLT_ASSERT(volt_permits_gathered_(w) == 0); /* I4: the head is claimed first */
   volt_count_claims_(kind->kind, 1, true);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
@@ -286,22 +263,10 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
 
 void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
                         uint64_t from_word, volt_waiter *last, uint32_t count) {
-  for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
-  last->queue = q;
   uint64_t word;
-  uint32_t available = 0;
-  while (!volt_fifo_lock_if_queued_(q, &word)) {
-    /* as volt_permits_acquire_() does.
-     * permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did;
-     * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
-    if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
-      available = (uint32_t)volt_permits_in_(kind, word);
-      break;
-    }
-  }
-  volt_fifo_move_(q, from, last, count);
+  volt_fifo_move_(q, &word, from, from_word, last, count);
   volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
-  volt_fifo_unlock_(from, from_word);
+  uint32_t available = word & QUEUED ? 0 : (uint32_t)volt_permits_in_(kind, word); /* I1 */
   volt_permits_serve_and_unlock_(q, kind, word, available);
 }
 
@@ -309,7 +274,7 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned spins = 0;;) {
-    /* permits:D1 <- bypass:F1, permits:F1, fifo:U1: the object ends after the last access of each
+    /* permits:D1 <- bypass:F1, fifo:F1, permits:F1, fifo:U1: the object ends after the last access of each
      * release */
     uint64_t word = volt_load_acquire(&q->word);
     VOLT_CHECK(!(word & QUEUED), volt_kind_api_(kind->kind),
