@@ -1,4 +1,5 @@
 /* ensemble.c: time, chance, and the heap of what will happen. */
+#include "../../core/os/hash.h"
 #include "ensemble_parts.h"
 
 #include <stdarg.h>
@@ -35,10 +36,7 @@ char *ensemble_copy_(const char *data, size_t size) {
 
 uint64_t ensemble_random_(volt_ensemble *e, uint64_t below) {
   if (below < 2) return 0;
-  uint64_t x = e->random += UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return (x ^ (x >> 31)) % below;
+  return volt_random_(&e->random) % below;
 }
 
 uint64_t ensemble_hop_ns_(volt_ensemble *e) {

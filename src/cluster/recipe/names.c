@@ -1,6 +1,8 @@
 /* names.c: names of nodes, their order, the data of a semaphore's node. */
 #include "names.h"
 
+#include "../../core/os/hash.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +19,7 @@ bool cluster_guid_is_(const cluster_guid *a, const cluster_guid *b) {
 cluster_guid cluster_guid_make_(uint64_t session, const char *name, uint64_t count) {
   uint64_t mix = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
   for (const char *p = name; *p; p++) mix = (mix ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-  mix ^= count * UINT64_C(0x9e3779b97f4a7c15);
+  mix ^= count * VOLT_GOLDEN_;
   return (cluster_guid){.high = session, .low = mix};
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../core/os/hash.h"
 #include "zookeeper_parts.h"
 
 enum { SERVERS_PORT = 65535 };
@@ -64,10 +65,7 @@ void zookeeper_servers_free_(zookeeper_servers *s) {
 }
 
 uint64_t zookeeper_random_(zookeeper_servers *s) {
-  uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
+  return volt_random_(&s->random);
 }
 
 void zookeeper_address_text_(const volt_address *a, char to[ZOOKEEPER_ADDRESS_TEXT]) {

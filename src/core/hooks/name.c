@@ -21,6 +21,7 @@
  *   R2  Interleaving: two threads name the same object at once, and both find it in no slot.
  *       Prevented by: nothing; it is in two slots. The first is found, and an unname frees both. */
 #include "../inspect/owner.h"
+#include "../os/hash.h"
 #include "named.h"
 
 #include "waits.h"
@@ -33,8 +34,7 @@ VOLT_ATOMIC(uint32_t) volt_name_count_;
 
 /* The i-th slot in which an object may be. */
 static volt_name_slot_ *name_at(uintptr_t object, uint32_t i) {
-  uint64_t mixed = (uint64_t)object * UINT64_C(0x9e3779b97f4a7c15);
-  return &volt_name_table_[((mixed >> 40) + i) % VOLT_NAME_SLOTS_];
+  return &volt_name_table_[((volt_hash_((const void *)object) >> 40) + i) % VOLT_NAME_SLOTS_];
 }
 
 /* The first slot from *i on that has this object; *i becomes the one behind it. NULL: none. */

@@ -25,6 +25,7 @@
 #include "../future/future_ops.h"
 #include "../future/leaf.h"
 #include "../inspect/look.h"
+#include "../os/hash.h"
 #include "../park/spin.h"
 
 enum { WAITS_NEAR = 8 };
@@ -92,10 +93,9 @@ static inline bool waits_is_chosen(uint32_t sample) {
 
 /* The place of f, or NULL; with take: a free one is taken for it, if it has none. */
 static volt_timed_ *waits_place(volt_waits_ *memory, const volt_future *f, bool take) {
-  uint64_t mixed = (uint64_t)(uintptr_t)f * UINT64_C(0x9e3779b97f4a7c15);
   volt_timed_ *found = NULL;
   for (unsigned i = 0; i < WAITS_NEAR; i++) {
-    volt_timed_ *t = &memory->timed[((mixed >> 40) + i) % VOLT_TIMED_MAX_];
+    volt_timed_ *t = &memory->timed[((volt_hash_(f) >> 40) + i) % VOLT_TIMED_MAX_];
     const volt_future *seen = volt_load_relaxed(&t->future); /* its own, I1; or a guess */
     if (seen == f) return t;
     if (!seen && !found) found = t;

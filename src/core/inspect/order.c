@@ -28,6 +28,7 @@
 
 #include "../hooks/named.h"
 #include "../os/check.h"
+#include "../os/hash.h"
 #include "../park/spin.h"
 #include "owner.h"
 
@@ -110,7 +111,7 @@ static void order_unlock_table(void) {
 }
 
 static uint64_t order_mix(uint64_t a, uint64_t b) {
-  uint64_t mixed = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+  uint64_t mixed = (a ^ b * VOLT_GOLDEN_) * UINT64_C(0xd6e8feb86659fd93);
   return mixed ^ mixed >> 32;
 }
 

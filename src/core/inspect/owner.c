@@ -35,6 +35,7 @@
 
 #include "../hooks/named.h"
 #include "../os/check.h"
+#include "../os/hash.h"
 #include "../park/locals.h"
 #include "../park/spin.h"
 #include "blocked.h"
@@ -83,8 +84,7 @@ enum { PASSED_BITS = 16 };
 static VOLT_ATOMIC(uint64_t) owner_passed[(1u << PASSED_BITS) / 64];
 
 static VOLT_ATOMIC(uint64_t) *owner_passed_word(const void *object, uint64_t *bit) {
-  uint64_t mixed = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
-  uint64_t at = mixed >> (64 - PASSED_BITS);
+  uint64_t at = volt_hash_(object) >> (64 - PASSED_BITS);
   *bit = UINT64_C(1) << at % 64;
   return &owner_passed[at / 64];
 }

@@ -15,6 +15,7 @@
 #include "../inspect/order.h"
 #include "../inspect/owner.h"
 #include "../os/at_fork.h"
+#include "../os/hash.h"
 #include "../wait/fifo.h"
 #include "blocker.h"
 
@@ -121,8 +122,7 @@ static void parked_after_fork(void) {
 }
 
 volt_fifo_ *volt_parked_queue_(const void *address) {
-  uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
-  return &parked_queues[mixed >> (64 - PARKED_BITS)];
+  return &parked_queues[volt_hash_(address) >> (64 - PARKED_BITS)];
 }
 
 /* ---- as the library is loaded, and in the child of a fork() ---- */

@@ -8,6 +8,7 @@
 
 #include "../../core/os/at_fork.h"
 #include "../../core/os/check.h"
+#include "../../core/os/hash.h"
 #include "../../rt/sched/short_lock.h"
 #include "sim.h"
 
@@ -78,15 +79,8 @@ void volt_sim_take_number_(volt_sim_socket_ *s) {
 
 /* ---- chance and time ---- */
 
-static uint64_t sim_next_random(volt_sim_net_ *net) {
-  uint64_t x = net->random += UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-
 uint64_t volt_sim_random_(volt_sim_net_ *net, uint64_t below) {
-  return below > 1 ? sim_next_random(net) % below : 0;
+  return below > 1 ? volt_random_(&net->random) % below : 0;
 }
 
 bool volt_sim_happens_(volt_sim_net_ *net, uint32_t per_million) {

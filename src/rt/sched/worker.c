@@ -28,6 +28,7 @@
  *       full in between, or a thief takes others of the ring at that moment */
 #include "../../async/frame.h"
 #include "../../core/os/check.h"
+#include "../../core/os/hash.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/locals.h"
 #include "../fiber/stack_report.h"
@@ -442,5 +443,5 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->tid = 0;
   volt_worker_note_time_(w, w->looked_ns);
   w->hand_polls = BY_HAND_POLLS;
-  w->random = (rt->config.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+  w->random = (rt->config.seed + index + 1) * VOLT_GOLDEN_ | 1;
 }

@@ -13,6 +13,7 @@
 #include "../../core/hooks/named.h"
 #include "../../core/inspect/look.h"
 #include "../../core/inspect/owner.h"
+#include "../../core/os/hash.h"
 #include "../../rt/inspect/inspect.h"
 #include "../dump/sleepers.h"
 #include "../graph/deadlocks.h"
@@ -40,8 +41,7 @@ typedef struct answer_objects {
 
 /* Its slot, which may be new. Returns NULL: there is no room. */
 static answer_object *answer_object_of(answer_objects *all, const void *object) {
-  uint64_t mixed = (uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
-  for (uint64_t i = mixed >> 40;; i++) {
+  for (uint64_t i = volt_hash_(object) >> 40;; i++) {
     answer_object *o = &all->slot[i % ANSWER_SLOTS];
     if (o->object == (uintptr_t)object) return o;
     if (o->object != 0) continue;

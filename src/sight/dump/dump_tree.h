@@ -7,6 +7,7 @@
 
 #include "../../core/inspect/look.h"
 #include "../../core/inspect/owner.h"
+#include "../../core/os/hash.h"
 #include "../../rt/inspect/inspect.h"
 #include "dump_text.h"
 
@@ -25,7 +26,7 @@ typedef struct volt_tree_sum_ {
 void volt_tree_sum_up_(const volt_seen_ *seen, volt_tree_sum_ *sum);
 
 static inline uint64_t volt_tree_mix_(uint64_t h, uint64_t value) {
-  h = (h ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+  h = (h ^ value) * VOLT_GOLDEN_;
   return h ^ (h >> 29);
 }
 

@@ -15,6 +15,7 @@
 #include <volt/detail/await.h>
 #include <volt/fiber.h>
 
+#include "../../core/os/hash.h"
 #include "../../core/park/blocker.h"
 #include "../../rt/inspect/inspect.h"
 #include "../dump/dump_tree.h"
@@ -107,7 +108,7 @@ static void deadlock_put_held(volt_text_ *t, const volt_term_ *term, const volt_
 }
 
 static uint64_t deadlock_mix(uint64_t mark, const volt_waiting_ *w) {
-  uint64_t one = ((uint64_t)w->who ^ w->instance) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t one = ((uint64_t)w->who ^ w->instance) * VOLT_GOLDEN_;
   return mark + (one ^ one >> 29); /* in any order */
 }
 

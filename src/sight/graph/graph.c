@@ -54,6 +54,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../core/os/hash.h"
 #include "graph_parts.h"
 
 /* ---- memory ---- */
@@ -99,8 +100,7 @@ static bool graph_table(graph_array *a, uint32_t entries) {
 }
 
 static uint32_t graph_hash(const graph_array *table, uintptr_t key) {
-  uint64_t mixed = (uint64_t)key * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(mixed >> 32) & (table->count - 1);
+  return (uint32_t)(volt_hash_((const void *)key) >> 32) & (table->count - 1);
 }
 
 volt_graph_ *volt_graph_new_(void) {
