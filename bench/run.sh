@@ -12,13 +12,13 @@
 ##                        bench/results/ways.md)
 ## bench queue [OPT...]   the operations of the FIFO beside those of bench/variants/
 ## bench ring [ROUNDS]    one io_uring for many threads: batched critical sections against a mutex
-## bench looks [ROUNDS]   how long a thread spins before it queues: throughput and the longest wait
+## bench spins [ROUNDS]   how long a thread spins before it queues: throughput and the longest wait
 ## bench sight [--save] [--before COMMIT] [OPT...] what dumps, counts, watchers and owners cost, each
 ##                        beside its bar; --before: and the library beside that of that commit
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    bcs | bypass | figures | gate | io | looks | queue | ring | sight | unpark | ways)
+    bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -109,7 +109,7 @@ bench_figures() {
   bench_io --save
   bench_ways --save
   bench_ring
-  bench_looks
+  bench_spins
   bench_unpark
 }
 
@@ -308,12 +308,12 @@ bench_ring() {
   bench/programs/ring.sh "$(build_dir bench)/apps/ringread" "$@" | tee results/ring.txt
 }
 
-bench_looks() {
+bench_spins() {
   at_most 1 "$@"
   is_number "${1:-1}" || wrong "not a number of rounds: $1"
   need @build
   mkdir -p results
-  bench/programs/looks.sh build/looks "$@" | tee results/looks.txt
+  bench/programs/spins.sh build/spins "$@" | tee results/spins.txt
 }
 
 bench_unpark() {

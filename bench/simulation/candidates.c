@@ -1,6 +1,6 @@
 /* candidates.c: what src/rt would do differently with groups of cores: an injection queue for each,
  * and a search that begins in the own group. Compiled as the library is. */
-#include "../../src/rt/sched/parts.h"
+#include "../../src/rt/sched/rt_internal.h"
 
 #include "../../src/core/park/spin.h"
 #include "machine.h"

@@ -6,9 +6,9 @@
 
 #include "../../src/core/hooks/numbers.h"
 #include "../../src/core/os/futex.h"
+#include "../../src/core/park/blocker.h"
 #include "../../src/core/park/locals.h"
 #include "../../src/rt/sched/thread.h"
-#include "../../src/core/park/blocker.h"
 #include "machine.h"
 
 int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
@@ -43,7 +43,7 @@ uint32_t volt_thread_number_(void) {
 }
 
 /* No inspector looks at these threads. */
-struct volt_blocked_slot_ *volt_thread_blocked_(void) {
+struct volt_sleeper_slot_ *volt_thread_sleeper_(void) {
   return NULL;
 }
 
@@ -51,7 +51,7 @@ const volt_debugger_ *volt_debugger_of_sync_(void) {
   return NULL;
 }
 
-struct volt_blocked_list_ *volt_blocked_list_of_process_(void) {
+struct volt_sleeper_list_ *volt_sleepers_of_process_(void) {
   return NULL;
 }
 
@@ -63,7 +63,7 @@ volt_blocker_ **volt_thread_blocker_(void) {
   return (volt_blocker_ **)(void *)&sim_own()->blocker;
 }
 
-volt_fifo_ *volt_parked_queue_(const void *address) {
+volt_fifo_ *volt_fiber_futex_queue_(const void *address) {
   static volt_fifo_ none; /* no fiber runs here */
   (void)address;
   return &none;

@@ -51,7 +51,7 @@ unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare);
 bool volt_idle_search_(volt_idle *idle, unsigned workers);
 bool volt_idle_found_(volt_idle *idle);
 void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching);
-void volt_idle_look_(volt_idle *idle);
+void volt_idle_fence_(volt_idle *idle);
 bool volt_idle_wants_work_(volt_idle *idle);
 
 /* ---- inject.h ---- */

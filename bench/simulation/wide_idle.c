@@ -91,7 +91,7 @@ void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching) {
   idle->searching -= searching;
 }
 
-void volt_idle_look_(volt_idle *idle) {
+void volt_idle_fence_(volt_idle *idle) {
   sim_rmw(&idle->word);
 }
 

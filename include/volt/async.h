@@ -129,7 +129,7 @@ VOLT_END_DECLS
  * future: an expression, evaluated once, before the wait.
  * Cancel: as said at the top of this file. */
 #define VOLT_AWAIT(self, future) \
-  VOLT_AWAIT_(self, future, if (!VOLT_LIKELY(volt_is_ok(volt_result_))) VOLT_LEAVE_(volt_result_))
+  VOLT_AWAIT_(self, future, if (VOLT_UNLIKELY(!volt_is_ok(volt_result_))) VOLT_LEAVE_(volt_result_))
 
 /* Wait for future; then result = its result, whatever it is, and the function goes on. */
 #define VOLT_AWAIT_RESULT(self, result, future) VOLT_AWAIT_(self, future, (result) = volt_result_)

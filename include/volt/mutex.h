@@ -39,14 +39,14 @@
 #define VOLT_MUTEX_H
 
 #include "detail/fifo.h"
-#include "detail/owner.h"
+#include "detail/holders.h"
 #include "future.h"
 
 /* Members are private. */
 typedef struct volt_mutex {
   volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
   uint32_t bypass;  /* how many callers may pass the oldest waiter */
-  VOLT_OWNER_
+  VOLT_HOLDER_
 } volt_mutex;
 VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
@@ -92,7 +92,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
   /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
   bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
   if (VOLT_LIKELY(locked)) {
-    volt_owner_taken_(&m->owner, &taking);
+    volt_holder_taken_(&m->holder, &taking);
     return VOLT_OK;
   }
   return word & VOLT_WORD_OPEN_ ? volt_mutex_try_slow_(m) : VOLT_EAGAIN;
@@ -137,7 +137,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_mutex_lock_future(volt_future *f, volt
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
-  volt_owner_left_(&m->owner, m, 1);
+  volt_holder_releasing_(&m->holder, m, 1);
   /* permits:F1 -> bypass:A1, bypass:L1, fifo:L1, permits:A1, permits:C1, permits:D1, permits:T1:
    * permits carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return;
@@ -193,7 +193,7 @@ static inline volt_mutex *volt_mutex_blocks_at_(volt_mutex *m, const char *call,
                         __VA_ARGS__)
 #define volt_mutex_lock(m) \
   volt_mutex_lock(volt_mutex_blocks_at_((m), "volt_mutex_lock", __FILE__, __LINE__))
-#undef volt_mutex_unlock                              /* detail/owner.h */
+#undef volt_mutex_unlock                              /* detail/holders.h */
 static inline void volt_mutex_unlock(volt_mutex *m) { /* for its address */
   volt_mutex_unlock_sight_(m);
 }

@@ -35,7 +35,7 @@
 #define VOLT_RWLOCK_H
 
 #include "detail/fifo.h"
-#include "detail/owner.h"
+#include "detail/holders.h"
 #include "future.h"
 #include "mutex.h" /* VOLT_BYPASS */
 
@@ -47,7 +47,7 @@
 typedef struct volt_rwlock {
   volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
   uint32_t bypass;  /* how many callers may pass the oldest waiter */
-  VOLT_OWNER_       /* of the writer */
+  VOLT_HOLDER_      /* of the writer */
 } volt_rwlock;
 VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
@@ -142,7 +142,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_read_future(volt_future *f, vol
  * Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
-  volt_shared_left_(rw, 1);
+  volt_shared_releasing_(rw, 1);
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
     /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
      * carry their releasers' past */
@@ -163,7 +163,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
     uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
     /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
     if (volt_cas_acquire(&rw->queue.word, &word, locked)) {
-      volt_owner_taken_(&rw->owner, &taking);
+      volt_holder_taken_(&rw->holder, &taking);
       return VOLT_OK;
     }
   } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
@@ -214,7 +214,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_write_future(volt_future *f, vo
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-  volt_owner_left_(&rw->owner, rw, VOLT_RWLOCK_WRITER_);
+  volt_holder_releasing_(&rw->holder, rw, VOLT_RWLOCK_WRITER_);
   /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
    * carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return;
@@ -288,7 +288,7 @@ static inline volt_rwlock *volt_rwlock_blocks_at_(volt_rwlock *rw, const char *c
       volt_rwlock_blocks_at_((rw), "volt_rwlock_write_until", __FILE__, __LINE__), __VA_ARGS__)
 #define volt_rwlock_write(rw) \
   volt_rwlock_write(volt_rwlock_blocks_at_((rw), "volt_rwlock_write", __FILE__, __LINE__))
-#undef volt_rwlock_read_unlock /* detail/owner.h */
+#undef volt_rwlock_read_unlock /* detail/holders.h */
 #undef volt_rwlock_write_unlock
 static inline void volt_rwlock_read_unlock(volt_rwlock *rw) { /* for its address */
   volt_rwlock_read_unlock_sight_(rw);

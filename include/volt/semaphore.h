@@ -46,7 +46,7 @@
 #define VOLT_SEMAPHORE_H
 
 #include "detail/fifo.h"
-#include "detail/owner.h"
+#include "detail/holders.h"
 #include "future.h"
 
 /* Permits a semaphore can hold, and a request can ask for. */
@@ -183,7 +183,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_sem_acquire_future(volt_future *f, vol
  *   comes after a volt_sem_set_limit() acquires what that thread did before. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
-  volt_permits_left_(sem, n, &sem->kept);
+  volt_permits_releasing_(sem, n, &sem->kept);
   const uint64_t slow = VOLT_WORD_QUEUED_ | VOLT_WORD_BOUNDED_;
   /* modulo 2^32, so that it is right if there is an excess, too */
   while ((word & slow) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
@@ -326,7 +326,7 @@ static inline volt_sem *volt_sem_locked_at_(volt_sem *sem, const char *file, uin
 static inline volt_sem *volt_sem_blocks_at_(volt_sem *sem, const char *call, const char *file,
                                             uint32_t line) {
   volt_party_is_at_(sem, file, line);
-  if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
+  if (VOLT_UNLIKELY((VOLT_PARTY_HERE_->who & 3) == VOLT_WHO_TASK_)) volt_party_blocks_(call);
   return sem;
 }
 #ifndef VOLT_NO_PLACES
@@ -339,7 +339,7 @@ static inline volt_sem *volt_sem_blocks_at_(volt_sem *sem, const char *call, con
                          __VA_ARGS__)
 #define volt_sem_acquire(sem, ...) \
   volt_sem_acquire(volt_sem_blocks_at_((sem), "volt_sem_acquire", __FILE__, __LINE__), __VA_ARGS__)
-#undef volt_sem_release                                          /* detail/owner.h */
+#undef volt_sem_release                                          /* detail/holders.h */
 static inline void volt_sem_release(volt_sem *sem, uint32_t n) { /* for its address */
   volt_sem_release_sight_(sem, n);
 }

@@ -90,7 +90,7 @@ VOLT_API uint32_t volt_sharded_rwlock_here(const volt_sharded_rwlock *s);
 /* Private: the number of a shard is too large. Aborts. */
 VOLT_API void volt_sharded_rwlock_refuse_(const volt_sharded_rwlock *s, uint32_t shard);
 VOLT_INLINE volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *s, uint32_t shard) {
-  if (!VOLT_LIKELY(shard < s->count)) volt_sharded_rwlock_refuse_(s, shard);
+  if (VOLT_UNLIKELY(shard >= s->count)) volt_sharded_rwlock_refuse_(s, shard);
   return &s->shards[shard].lock;
 }
 
@@ -193,7 +193,7 @@ VOLT_END_DECLS
 static inline volt_sharded_rwlock *volt_sharded_blocks_at_(volt_sharded_rwlock *s, const char *call,
                                                            const char *file, uint32_t line) {
   volt_party_is_at_(s, file, line);
-  if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
+  if (VOLT_UNLIKELY((VOLT_PARTY_HERE_->who & 3) == VOLT_WHO_TASK_)) volt_party_blocks_(call);
   return s;
 }
 #ifndef VOLT_NO_PLACES

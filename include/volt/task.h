@@ -78,7 +78,7 @@
 #define VOLT_TASK_H
 
 #include "async.h"
-#include "detail/owner.h"
+#include "detail/holders.h"
 #include "detail/short_lock.h"
 
 typedef struct volt_rt volt_rt;

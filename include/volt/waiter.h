@@ -26,7 +26,7 @@
 #define VOLT_WAITER_H
 
 #include "detail/atomic.h"
-#include "detail/owner.h"
+#include "detail/holders.h"
 #include "waker.h"
 
 typedef struct volt_waiter volt_waiter;

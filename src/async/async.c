@@ -9,7 +9,7 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/future/leaf.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "frame.h"
 
@@ -121,7 +121,7 @@ static void async_leave(volt_future *f) {
  * builds check more. */
 static int async_poll_ctx(volt_future *f, volt_ctx *ctx) {
   bool runs = volt_ctx_goes_on_(ctx) && volt_future_state_(f) < VOLT_FUTURE_READY_;
-  if (VOLT_DEBUG || !VOLT_LIKELY(runs)) return volt_future_poll_long_(f, ctx);
+  if (VOLT_DEBUG || VOLT_UNLIKELY(!runs)) return volt_future_poll_slow_(f, ctx);
   volt_decision_ *decision = ctx->decision;
   ctx->decision = NULL; /* of a select around it: not for what it awaits */
   int result = async_poll(f, ctx);
@@ -139,8 +139,8 @@ static volt_frame *async_frame(volt_future *f) {
   return &async_of(f)->frame;
 }
 
-static void async_describe(volt_future *f, volt_look_ *look) {
-  look->ends = async_of(f)->frame.awaiting ? VOLT_ENDS_INNER_ : VOLT_ENDS_UNKNOWN_;
+static void async_describe(volt_future *f, volt_description_ *description) {
+  description->ends = async_of(f)->frame.awaiting ? VOLT_ENDS_INNER_ : VOLT_ENDS_UNKNOWN_;
 }
 
 static const volt_future_ops_ async_ops = {.operation = "volt_async",

@@ -16,8 +16,8 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/hooks/named.h"
-#include "../core/inspect/blocked.h"
-#include "../core/park/parked.h"
+#include "../core/inspect/sleepers.h"
+#include "../core/park/fiber_futex.h"
 #include "../core/wait/grant.h"
 
 #define AT VOLT_DEBUGGER_AT_
@@ -85,7 +85,7 @@ NUMBERS_HERE = {
             AT("async.frame", volt_async, frame),
             AT("async.poll", volt_async, poll),
             /* ---- a fiber that waits in a blocking call ---- */
-            AT("parked.call", volt_parked_future_, call),
+            AT("fiber_futex.call", volt_fiber_futex_future_, call),
             AT("parker.word", volt_parker, word),
             AT("call.name", volt_call_, name),
             AT("call.kind", volt_call_, kind),
@@ -101,29 +101,29 @@ NUMBERS_HERE = {
             {"sizeof name", sizeof(volt_name_slot_)},
             AT("name.object", volt_name_slot_, object),
             AT("name.name", volt_name_slot_, name),
-            AT("blocked.head", volt_blocked_list_, head),
-            AT("slot.next", volt_blocked_slot_, next),
-            AT("slot.words", volt_blocked_slot_, words),
-            AT("slot.wait", volt_blocked_slot_, wait),
-            AT("slot.tid", volt_blocked_slot_, tid),
-            AT("slot.number", volt_blocked_slot_, number),
-            AT("blocked.call", volt_blocked_wait_, call),
-            AT("blocked.operation", volt_blocked_wait_, operation),
-            AT("blocked.kind", volt_blocked_wait_, kind),
-            AT("blocked.object", volt_blocked_wait_, object),
-            AT("blocked.future", volt_blocked_wait_, future),
-            AT("blocked.waiter", volt_blocked_wait_, waiter),
-            AT("blocked.deadline_ns", volt_blocked_wait_, deadline_ns),
-            AT("blocked.since_ns", volt_blocked_wait_, since_ns),
-            AT("blocked.wanted", volt_blocked_wait_, wanted),
+            AT("sleeper.head", volt_sleeper_list_, head),
+            AT("slot.next", volt_sleeper_slot_, next),
+            AT("slot.words", volt_sleeper_slot_, words),
+            AT("slot.wait", volt_sleeper_slot_, wait),
+            AT("slot.tid", volt_sleeper_slot_, tid),
+            AT("slot.number", volt_sleeper_slot_, number),
+            AT("sleeper.call", volt_sleeper_wait_, call),
+            AT("sleeper.operation", volt_sleeper_wait_, operation),
+            AT("sleeper.kind", volt_sleeper_wait_, kind),
+            AT("sleeper.object", volt_sleeper_wait_, object),
+            AT("sleeper.future", volt_sleeper_wait_, future),
+            AT("sleeper.waiter", volt_sleeper_wait_, waiter),
+            AT("sleeper.deadline_ns", volt_sleeper_wait_, deadline_ns),
+            AT("sleeper.since_ns", volt_sleeper_wait_, since_ns),
+            AT("sleeper.wanted", volt_sleeper_wait_, wanted),
 /* ---- holders ---- */
 #if VOLT_SIGHT
-            AT("mutex.owner", volt_mutex, owner),
-            AT("rwlock.owner", volt_rwlock, owner),
-            AT("owner.who", volt_owner_, who),
-            AT("owner.file", volt_owner_, file),
-            AT("owner.line", volt_owner_, line),
-            AT("owner.since", volt_owner_, since),
+            AT("mutex.holder", volt_mutex, holder),
+            AT("rwlock.holder", volt_rwlock, holder),
+            AT("holder.who", volt_holder_, who),
+            AT("holder.file", volt_holder_, file),
+            AT("holder.line", volt_holder_, line),
+            AT("holder.since", volt_holder_, since),
             {"who is a task", VOLT_WHO_TASK_},
             {"who is a thread", VOLT_WHO_THREAD_},
             {"who is granted", VOLT_WHO_GRANTED_},

@@ -49,7 +49,7 @@
 #include <volt/select.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/locals.h"
 
@@ -230,16 +230,16 @@ static volt_future *select_inside(volt_future *f, unsigned i) {
 }
 
 /* A select that is ending waits for those that have not ended: the others are ready. */
-static void select_describe(volt_future *f, volt_look_ *look) {
+static void select_describe(volt_future *f, volt_description_ *description) {
   volt_select *s = select_of(f);
   bool is_ending = s->result != VOLT_PENDING || s->winner != UINT32_MAX;
-  look->ends = is_ending ? VOLT_ENDS_ALL_ : VOLT_ENDS_ANY_;
-  volt_look_say_(look, is_ending ? "ends %u branches" : "%u branches", s->count);
+  description->ends = is_ending ? VOLT_ENDS_ALL_ : VOLT_ENDS_ANY_;
+  volt_describe_state_(description, is_ending ? "ends %u branches" : "%u branches", s->count);
 }
 
 static const volt_future_ops_ select_ops = {.operation = "volt_select",
                                             .cancel = select_cancel,
-                                            .poll_ctx = volt_future_poll_long_,
+                                            .poll_ctx = volt_future_poll_slow_,
                                             .poll = select_poll,
                                             .leave = select_leave,
                                             .through = select_through,
@@ -325,15 +325,16 @@ static volt_future *join_inside(volt_future *f, unsigned i) {
   return branch_inside(j->branches, j->count, i);
 }
 
-static void join_describe(volt_future *f, volt_look_ *look) {
+static void join_describe(volt_future *f, volt_description_ *description) {
   volt_join *j = join_of(f);
-  look->ends = VOLT_ENDS_ALL_;
-  volt_look_say_(look, j->ended_by != VOLT_PENDING ? "ends %u branches" : "%u branches", j->count);
+  description->ends = VOLT_ENDS_ALL_;
+  volt_describe_state_(description,
+                       j->ended_by != VOLT_PENDING ? "ends %u branches" : "%u branches", j->count);
 }
 
 static const volt_future_ops_ join_ops = {.operation = "volt_join",
                                           .cancel = join_cancel_all,
-                                          .poll_ctx = volt_future_poll_long_,
+                                          .poll_ctx = volt_future_poll_slow_,
                                           .poll = join_poll,
                                           .leave = join_leave,
                                           .undo = join_undo,

@@ -6,7 +6,7 @@
 #include <volt/time.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 
 /* ---- sleep ---- */
@@ -44,17 +44,18 @@ static volt_waiter *sleep_waiter(volt_future *f) {
 }
 
 /* The clock ends it at deadline_ns. */
-static void time_look_until(volt_look_ *look, volt_timers *timers, uint64_t deadline_ns) {
-  look->deadline_ns = deadline_ns;
-  if (look->is_granted || look->is_brief || deadline_ns == VOLT_NO_DEADLINE) return;
+static void time_describe_until(volt_description_ *description, volt_timers *timers,
+                                uint64_t deadline_ns) {
+  description->deadline_ns = deadline_ns;
+  if (description->is_granted || description->is_brief || deadline_ns == VOLT_NO_DEADLINE) return;
   uint64_t now_ns = volt_timers_now_ns(timers);
-  look->left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+  description->left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-static void sleep_describe(volt_future *f, volt_look_ *look) {
-  look->object = NULL; /* the timers, which have no name */
-  look->ends = VOLT_ENDS_TIME_;
-  time_look_until(look, timers_of(f), sleep_of(f)->deadline_ns);
+static void sleep_describe(volt_future *f, volt_description_ *description) {
+  description->object = NULL; /* the timers, which have no name */
+  description->ends = VOLT_ENDS_TIME_;
+  time_describe_until(description, timers_of(f), sleep_of(f)->deadline_ns);
 }
 
 static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep_op",
@@ -138,16 +139,17 @@ static volt_future *timeout_inside(volt_future *f, unsigned i) {
   return i == 0 ? timeout_of(f)->inner : NULL;
 }
 
-static void timeout_describe(volt_future *f, volt_look_ *look) {
+static void timeout_describe(volt_future *f, volt_description_ *description) {
   volt_timeout *t = timeout_of(f);
-  look->ends = VOLT_ENDS_INNER_;
+  description->ends = VOLT_ENDS_INNER_;
   bool is_ending = t->result != VOLT_PENDING; /* the inner future has to come to its end */
-  if (!is_ending) time_look_until(look, timers_of(&t->sleep.future), t->sleep.deadline_ns);
+  if (!is_ending)
+    time_describe_until(description, timers_of(&t->sleep.future), t->sleep.deadline_ns);
 }
 
 static const volt_future_ops_ timeout_ops = {.operation = "volt_timeout",
                                              .cancel = timeout_cancel,
-                                             .poll_ctx = volt_future_poll_long_,
+                                             .poll_ctx = volt_future_poll_slow_,
                                              .poll = timeout_poll,
                                              .leave = timeout_leave,
                                              .through = timeout_through,
@@ -208,17 +210,17 @@ static void interval_leave(volt_future *f) {
   volt_future_leave_(&interval_of(f)->sleep.future);
 }
 
-static void interval_describe(volt_future *f, volt_look_ *look) {
+static void interval_describe(volt_future *f, volt_description_ *description) {
   volt_interval *i = interval_of(f);
-  look->object = i;
-  look->ends = VOLT_ENDS_TIME_;
-  time_look_until(look, i->timers, i->sleep.deadline_ns);
+  description->object = i;
+  description->ends = VOLT_ENDS_TIME_;
+  time_describe_until(description, i->timers, i->sleep.deadline_ns);
 }
 
 static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick_future",
                                               .kind = VOLT_KIND_INTERVAL_,
                                               .cancel = interval_cancel,
-                                              .poll_ctx = volt_future_poll_long_,
+                                              .poll_ctx = volt_future_poll_slow_,
                                               .poll = interval_poll,
                                               .leave = interval_leave,
                                               .undo = interval_undo,

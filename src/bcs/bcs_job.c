@@ -25,7 +25,7 @@
 #include "bcs_job.h"
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/wait/grant.h"
 
@@ -172,9 +172,9 @@ static void bcs_future_give_back(volt_future *f) {
 }
 
 /* The thread that combines may be any. What is queued with the lock is its own. */
-static void bcs_future_describe(volt_future *f, volt_look_ *look) {
+static void bcs_future_describe(volt_future *f, volt_description_ *description) {
   (void)f;
-  look->ends = VOLT_ENDS_UNKNOWN_;
+  description->ends = VOLT_ENDS_UNKNOWN_;
 }
 
 static const volt_future_ops_ bcs_future_ops = {.operation = "volt_bcs_lock_run",

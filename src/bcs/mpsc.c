@@ -29,7 +29,7 @@
 #include "../core/os/check.h"
 #include "../core/os/futex.h"
 #include "../core/park/call.h"
-#include "../core/park/parked.h"
+#include "../core/park/fiber_futex.h"
 
 enum { SIGNALLED = 1, ASLEEP = 2, STOP = 4, SUSPENDED = 8 }; /* as ASLEEP, of a fiber */
 
@@ -89,8 +89,8 @@ static void actor_signal(volt_actor *a, uint32_t what) {
   /* mpsc:A1 -> mpsc:A2: having cleared SIGNALLED, the actor sees what was pushed */
   while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
   }
-  if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
-  if (before & SUSPENDED) volt_parked_wake_(&a->signal);  /* the same */
+  if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1);     /* by address only */
+  if (before & SUSPENDED) volt_fiber_futex_wake_(&a->signal); /* the same */
 }
 
 void volt_actor_submit(volt_actor *a, volt_bcs_node *node) {
@@ -106,13 +106,13 @@ void volt_actor_stop(volt_actor *a) {
 static void actor_sleep(volt_actor *a, uint32_t sleeping) {
   const volt_call_ call = {.name = "volt_actor_run", .kind = VOLT_KIND_ACTOR_, .object = a};
   if (sleeping == ASLEEP) {
-    volt_blocked_begin_(&call, VOLT_NO_DEADLINE);
+    volt_sleep_begin_(&call, VOLT_NO_DEADLINE);
     volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
-    volt_blocked_end_();
+    volt_sleep_end_();
     return;
   }
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_parked_wait_(fiber, &call, &a->signal, SUSPENDED, VOLT_NO_DEADLINE);
+  (void)volt_fiber_futex_wait_(fiber, &call, &a->signal, SUSPENDED, VOLT_NO_DEADLINE);
   volt_unshield_(fiber);
 }
 
@@ -124,7 +124,7 @@ static uint32_t actor_await_signal(volt_actor *a) {
     if (signal & SIGNALLED) {
       /* mpsc:A2 <- mpsc:A1: having cleared SIGNALLED, the actor sees what was pushed */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
-      /* relaxed, no data: the futex compares it again, and so does parked.c */
+      /* relaxed, no data: the futex compares it again, and so does fiber_futex.c */
     } else if (signal == sleeping || volt_cas_relaxed(&a->signal, &signal, sleeping)) {
       actor_sleep(a, sleeping);
     }

@@ -92,7 +92,7 @@ void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, v
   timer->waiter.need = 0;
   timer->deadline_ns = deadline_ns;
   volt_waiter_arm_(&timer->waiter, t, waker);
-  volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTED_WAITS_);
+  volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTER_WAITS_);
   VOLT_PROBE_ARMED(wait__begin, &timer->waiter);
   volt_waker none = {NULL, NULL}; /* R2 */
   volt_bcs_lock_submit(&t->lock, &timer->section, timer_insert, timer, none);
@@ -132,7 +132,7 @@ bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   volt_bcs_lock_run(&t->lock, &node, timer_remove, &r);
   if (r.removed) {
     volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* removed: its owner's again */
-    volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTED_CANCELS_);
+    volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTER_CANCELS_);
     VOLT_PROBE_ARMED(cancel, &timer->waiter);
   }
   VOLT_ASSERT(volt_waiter_result(&timer->waiter) != VOLT_PENDING);
@@ -186,7 +186,7 @@ static void timers_take_due(void *arg) {
     timer_unlink(t, first);
     e->wakers[e->count++] = claimed.waker;
     claimed.waker.wake = NULL; /* expire() calls it */
-    volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTED_GRANTS_);
+    volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTER_GRANTS_);
     volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   }
 }

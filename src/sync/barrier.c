@@ -15,7 +15,7 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/future/leaf.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
@@ -83,11 +83,11 @@ static void barrier_give_back(volt_future *f) {
 
 static int barrier_poll_ctx(volt_future *f, volt_ctx *ctx);
 
-static void barrier_describe(volt_future *f, volt_look_ *look) {
-  volt_monitor_future_describe_(f, look);
-  if (look->is_granted) return;
+static void barrier_describe(volt_future *f, volt_description_ *description) {
+  volt_monitor_future_describe_(f, description);
+  if (description->is_granted) return;
   volt_barrier *b = volt_container_of((volt_fifo_ *)f->object, volt_barrier, queue);
-  volt_look_say_(look, "for %u arrivals", b->count);
+  volt_describe_state_(description, "for %u arrivals", b->count);
 }
 
 static const volt_future_ops_ barrier_ops = {.operation = "volt_barrier_wait",

@@ -24,7 +24,7 @@
 #include <volt/broadcast.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
@@ -118,7 +118,7 @@ static int broadcast_take(volt_broadcast_receiver *r, bool closed, void *elem) {
 
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
+  volt_monitor_lock_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
   int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
   volt_monitor_unlock_(&m);
   return result;
@@ -127,7 +127,7 @@ int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
 static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
                           volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
+  volt_monitor_lock_(&m, &r->broadcast->queue, VOLT_KIND_BROADCAST_);
   int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
   if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
@@ -163,7 +163,7 @@ uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
 
 uint64_t volt_broadcast_sent(const volt_broadcast *b) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&b->queue), VOLT_KIND_BROADCAST_);
+  volt_monitor_lock_(&m, volt_fifo_to_inspect_(&b->queue), VOLT_KIND_BROADCAST_);
   uint64_t tail = b->tail;
   volt_monitor_unlock_(&m);
   return tail;
@@ -233,10 +233,10 @@ static bool broadcast_due(volt_future *f) {
 }
 
 /* The receiver is its owner's, as the future is. */
-static void broadcast_describe(volt_future *f, volt_look_ *look) {
+static void broadcast_describe(volt_future *f, volt_description_ *description) {
   volt_broadcast *b = ((volt_broadcast_receiver *)f->object)->broadcast;
-  look->object = b;
-  if (!look->is_granted) volt_look_in_(look, &b->queue, VOLT_ENDS_UNKNOWN_);
+  description->object = b;
+  if (!description->is_granted) volt_describe_queue_(description, &b->queue, VOLT_ENDS_UNKNOWN_);
 }
 
 static const volt_future_ops_ broadcast_ops = {.operation = "volt_broadcast_recv",

@@ -121,7 +121,7 @@ static bool chan_is_in_select(const volt_waiter *w) {
 static bool chan_dismiss_loser(volt_waiter *w) {
   if (volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) return false;
   volt_waiter_dismiss_(w);
-  volt_count_(VOLT_KIND_CHANNEL_, VOLT_COUNTED_CANCELS_);
+  volt_count_(VOLT_KIND_CHANNEL_, VOLT_COUNTER_CANCELS_);
   return true;
 }
 

@@ -7,7 +7,7 @@
 
 #include <volt/channel.h>
 
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/wait/fifo.h"
 
 /* For how many volt_cpu_relax_() a thread whose compare-and-swap has failed leaves the word alone:
@@ -86,7 +86,7 @@ uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
 
 /* Say how full it is. */
-void volt_chan_look_at_(volt_chan *c, volt_look_ *look);
+void volt_chan_describe_(volt_chan *c, volt_description_ *description);
 
 /* The start() of a future that receives, whose object is the channel. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);

@@ -2,7 +2,7 @@
  * concurrent: that is in channel.c and channel_engine.h. */
 #include "../core/future/future_ops.h"
 #include "../core/future/leaf.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
 #include "channel_engine.h"
@@ -60,14 +60,14 @@ static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) 
 
 /* Most often a future has to wait: a try came before it. Returns VOLT_PENDING (queued), or
  * VOLT_EAGAIN. */
-static int chan_send_start_short(volt_future *f, const volt_waker *waker) {
+static int chan_send_start_fast(volt_future *f, const volt_waker *waker) {
   volt_chan *c = chan_future_object(f);
   bool queued =
       chan_future_is_simple(f) && volt_chan_queue_first_(c, c->capacity, &f->waiter, *waker);
   return queued ? (int)VOLT_PENDING : (int)VOLT_EAGAIN;
 }
 
-static int chan_recv_start_short(volt_future *f, const volt_waker *waker) {
+static int chan_recv_start_fast(volt_future *f, const volt_waker *waker) {
   volt_chan *c = chan_future_object(f);
   bool queued = chan_future_is_simple(f) && volt_chan_queue_first_(c, 0, &f->waiter, *waker);
   return queued ? (int)VOLT_PENDING : (int)VOLT_EAGAIN;
@@ -94,10 +94,10 @@ static bool chan_future_due(volt_future *f) {
 }
 
 /* A waiter's want is how many it has moved, once a granter has claimed it: it is not read here. */
-static void chan_future_describe(volt_future *f, volt_look_ *look) {
-  if (look->is_granted) return;
-  volt_look_in_(look, &chan_future_object(f)->queue, VOLT_ENDS_UNKNOWN_);
-  volt_chan_look_at_(chan_future_object(f), look);
+static void chan_future_describe(volt_future *f, volt_description_ *description) {
+  if (description->is_granted) return;
+  volt_describe_queue_(description, &chan_future_object(f)->queue, VOLT_ENDS_UNKNOWN_);
+  volt_chan_describe_(chan_future_object(f), description);
 }
 
 static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx);
@@ -122,11 +122,11 @@ static const volt_future_ops_ chan_recv_ops = {.operation = "volt_chan_recv",
                                                .describe = chan_future_describe};
 
 static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  return volt_leaf_poll_ctx_(f, ctx, &chan_send_ops, chan_send_start_short);
+  return volt_leaf_poll_ctx_(f, ctx, &chan_send_ops, chan_send_start_fast);
 }
 
 static int chan_recv_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  return volt_leaf_poll_ctx_(f, ctx, &chan_recv_ops, chan_recv_start_short);
+  return volt_leaf_poll_ctx_(f, ctx, &chan_recv_ops, chan_recv_start_fast);
 }
 
 volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,

@@ -29,7 +29,7 @@
  *
  * Labels: channel */
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"
@@ -165,7 +165,7 @@ static volt_chan *chan_closed_object(volt_future *f) {
 static int chan_closed_start(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_closed_object(f);
   volt_monitor_ t;
-  volt_monitor_look_(&t, &c->watchers, VOLT_KIND_CHANNEL_);
+  volt_monitor_lock_(&t, &c->watchers, VOLT_KIND_CHANNEL_);
   int result = chan_watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
   volt_monitor_unlock_(&t);
   return result;
@@ -185,12 +185,12 @@ static void chan_closed_give_back(volt_future *f) {
   (void)f; /* a grant gives nothing that could be given back */
 }
 
-static void chan_closed_describe(volt_future *f, volt_look_ *look) {
+static void chan_closed_describe(volt_future *f, volt_description_ *description) {
   volt_chan *c = chan_closed_object(f);
-  look->object = c;
-  if (look->is_granted) return;
-  volt_look_in_(look, &c->watchers, VOLT_ENDS_UNKNOWN_);
-  volt_chan_look_at_(c, look);
+  description->object = c;
+  if (description->is_granted) return;
+  volt_describe_queue_(description, &c->watchers, VOLT_ENDS_UNKNOWN_);
+  volt_chan_describe_(c, description);
 }
 
 static const volt_future_ops_ chan_closed_ops = {.operation = "volt_chan_closed",
@@ -260,10 +260,10 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
 
 /* ---- inspection ---- */
 
-void volt_chan_look_at_(volt_chan *c, volt_look_ *look) {
+void volt_chan_describe_(volt_chan *c, volt_description_ *description) {
   uint64_t word = volt_load_relaxed(&c->queue.word); /* a snapshot */
-  volt_look_say_(look, "%s%u of %u elements", word & CLOSED ? "closed, " : "",
-                 volt_chan_len_in_(word), c->capacity);
+  volt_describe_state_(description, "%s%u of %u elements", word & CLOSED ? "closed, " : "",
+                       volt_chan_len_in_(word), c->capacity);
 }
 
 uint32_t volt_chan_len(const volt_chan *c) {

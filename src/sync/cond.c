@@ -42,8 +42,8 @@
 #include <volt/cond.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/hooks/waits.h"
-#include "../core/inspect/look.h"
+#include "../core/hooks/wait_times.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/call.h"
@@ -177,7 +177,7 @@ static bool cond_decide(volt_waiter *w, uint32_t next) {
 static void cond_took(volt_waiter *w) {
 #if VOLT_SIGHT
   volt_mutex *m = cond_mutex_of(w);
-  volt_owner_took_(&m->owner, m, 1);
+  volt_holder_took_(&m->holder, m, 1);
 #else
   (void)w;
 #endif
@@ -198,9 +198,9 @@ int volt_cond_wait_until(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
                            .ops = cond_future_ops(),
                            .object = c,
                            .waiter = &w};
-  uint64_t since_ns = volt_waits_start_();
+  uint64_t since_ns = volt_wait_times_start_();
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
-  volt_waits_stop_(VOLT_KIND_COND_, c, since_ns);
+  volt_wait_times_stop_(VOLT_KIND_COND_, c, since_ns);
   if (result == VOLT_OK) {
     cond_took(&w);
     return VOLT_OK;
@@ -212,7 +212,7 @@ int volt_cond_wait_until(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
     return VOLT_OK;
   }
   (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
-  if (result == VOLT_ETIMEDOUT) volt_count_(VOLT_KIND_COND_, VOLT_COUNTED_TIMEOUTS_);
+  if (result == VOLT_ETIMEDOUT) volt_count_(VOLT_KIND_COND_, VOLT_COUNTER_TIMEOUTS_);
   volt_mutex_lock(m);
   return result;
 }
@@ -298,8 +298,9 @@ static int cond_outcome(volt_future *f) {
 }
 #endif
 
-static void cond_describe(volt_future *f, volt_look_ *look) {
-  if (!look->is_granted) volt_look_in_(look, &cond_of(f)->queue, VOLT_ENDS_UNKNOWN_);
+static void cond_describe(volt_future *f, volt_description_ *description) {
+  if (!description->is_granted)
+    volt_describe_queue_(description, &cond_of(f)->queue, VOLT_ENDS_UNKNOWN_);
 }
 
 static const volt_future_ops_ cond_ops = {.operation = "volt_cond_wait",
@@ -324,6 +325,6 @@ volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) 
   volt_future_make_(f, &cond_ops, c, 0);
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   (void)volt_cond_wait_waiter(c, m, &f->waiter, no_waker);
-  if (volt_waits_are_on_()) volt_waits_begin_(f, NULL);
+  if (volt_wait_times_are_on_()) volt_wait_times_begin_(f, NULL);
   return f;
 }

@@ -17,7 +17,7 @@
 #include <volt/latch.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/spin.h"
@@ -39,7 +39,7 @@ void volt_latch_destroy(volt_latch *l) {
 
 void volt_latch_add_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &l->queue, VOLT_KIND_LATCH_);
+  volt_monitor_lock_(&t, &l->queue, VOLT_KIND_LATCH_);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
   VOLT_CHECK(n <= VOLT_LATCH_MAX - count, volt_kind_api_(VOLT_KIND_LATCH_), "%p: %u added to %u",
              (void *)l, n, count);
@@ -62,7 +62,7 @@ int volt_latch_wait_waiter(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(VOLT_KIND_LATCH_, w);
   if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &l->queue, VOLT_KIND_LATCH_);
+  volt_monitor_lock_(&t, &l->queue, VOLT_KIND_LATCH_);
   int result = VOLT_OK;
   if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, w, waker);
   volt_monitor_unlock_(&t);
@@ -100,11 +100,11 @@ static bool latch_due(volt_future *f) {
   return opened && volt_monitor_future_complete_(f);
 }
 
-static void latch_describe(volt_future *f, volt_look_ *look) {
-  volt_monitor_future_describe_(f, look);
-  if (look->is_granted) return;
+static void latch_describe(volt_future *f, volt_description_ *description) {
+  volt_monitor_future_describe_(f, description);
+  if (description->is_granted) return;
   uint64_t word = volt_load_relaxed(&((volt_fifo_ *)f->object)->word); /* a snapshot */
-  volt_look_say_(look, "%u to go", VOLT_WORD_VALUE_(word));
+  volt_describe_state_(description, "%u to go", VOLT_WORD_VALUE_(word));
 }
 
 static const volt_future_ops_ latch_ops = {.operation = "volt_latch_wait",

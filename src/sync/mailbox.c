@@ -114,7 +114,7 @@ static int mailbox_take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_no
 
 int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &m->queue, VOLT_KIND_MAILBOX_);
+  volt_monitor_lock_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   int result = mailbox_take(&t, m, node);
   volt_monitor_unlock_(&t);
   return result;
@@ -123,7 +123,7 @@ int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
 static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
                         volt_waker waker) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &m->queue, VOLT_KIND_MAILBOX_);
+  volt_monitor_lock_(&t, &m->queue, VOLT_KIND_MAILBOX_);
   int result = mailbox_take(&t, m, node);
   if (result == VOLT_EAGAIN) {
     w->data = node;
@@ -147,7 +147,7 @@ bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
 
 uint64_t volt_mailbox_len(const volt_mailbox *m) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, volt_fifo_to_look_at_(&m->queue), VOLT_KIND_MAILBOX_);
+  volt_monitor_lock_(&t, volt_fifo_to_inspect_(&m->queue), VOLT_KIND_MAILBOX_);
   uint64_t len = m->len;
   volt_monitor_unlock_(&t);
   return len;

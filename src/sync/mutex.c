@@ -4,7 +4,7 @@
 #include <volt/mutex.h>
 
 #include "../core/hooks/holding.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/spin.h"
@@ -13,8 +13,8 @@
 #include "mutex_move.h"
 
 #if VOLT_SIGHT
-VOLT_IS_OWNED_(volt_mutex);
-static const volt_holdable_ mutex_holdable = {.alone = 1, .owner = offsetof(volt_mutex, owner)};
+VOLT_HAS_HOLDER_(volt_mutex);
+static const volt_holdable_ mutex_holdable = {.alone = 1, .holder = offsetof(volt_mutex, holder)};
 #endif
 
 static const volt_future_ops_ *mutex_ops(void);
@@ -32,17 +32,17 @@ static uint32_t mutex_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_mutex, queue)->bypass;
 }
 
-static void mutex_describe(volt_future *f, volt_look_ *look) {
+static void mutex_describe(volt_future *f, volt_description_ *description) {
   volt_fifo_ *q = (volt_fifo_ *)f->object;
-  volt_look_in_(look, q, VOLT_ENDS_HOLDERS_);
-  if (look->is_granted) return;
+  volt_describe_queue_(description, q, VOLT_ENDS_HOLDERS_);
+  if (description->is_granted) return;
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   bool is_handed_on = (word & VOLT_WORD_QUEUED_) && mutex_budget(q) == 0;
-  volt_look_say_(look, VOLT_WORD_VALUE_(word) || is_handed_on ? "locked" : "free");
+  volt_describe_state_(description, VOLT_WORD_VALUE_(word) || is_handed_on ? "locked" : "free");
 }
 
-static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *waker) {
-  return volt_permit_future_start_short_(f, &mutex_kind, waker);
+static VOLT_INLINED_ int mutex_start_fast(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_fast_(f, &mutex_kind, waker);
 }
 
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
@@ -55,7 +55,7 @@ static const volt_future_ops_ *mutex_ops(void) {
 }
 
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  return volt_leaf_poll_ctx_(f, ctx, &mutex_future_ops.base, mutex_start_short);
+  return volt_leaf_poll_ctx_(f, ctx, &mutex_future_ops.base, mutex_start_fast);
 }
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void);
@@ -86,12 +86,12 @@ void volt_mutex_init(volt_mutex *m) {
 void volt_mutex_init_bypass(volt_mutex *m, uint32_t k) {
   volt_fifo_init_(&m->queue, 0);
   m->bypass = volt_bypass_check_("volt_mutex_init_bypass", k);
-  volt_owner_init_(&m->owner);
+  volt_holder_init_(&m->holder);
 }
 
 int volt_mutex_try_slow_(volt_mutex *m) {
-  return volt_holdable_called_(&mutex_holdable, m, 1,
-                               volt_bypass_try_(&m->queue, &mutex_bypass, 1));
+  return volt_holdable_note_call_(&mutex_holdable, m, 1,
+                                  volt_bypass_try_(&m->queue, &mutex_bypass, 1));
 }
 
 static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
@@ -100,8 +100,8 @@ static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
 }
 
 int volt_mutex_lock_waiter_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  volt_owner_is_waited_for_(&m->owner);
-  return volt_holdable_called_(&mutex_holdable, m, 1, mutex_lock(m, w, waker));
+  volt_holder_is_waited_for_(&m->holder);
+  return volt_holdable_note_call_(&mutex_holdable, m, 1, mutex_lock(m, w, waker));
 }
 
 static int mutex_lock_until(volt_mutex *m, uint64_t deadline_ns) {
@@ -111,10 +111,10 @@ static int mutex_lock_until(volt_mutex *m, uint64_t deadline_ns) {
 
 int volt_mutex_lock_until_slow_(volt_mutex *m, uint64_t deadline_ns) {
   volt_check_blocks_("volt_mutex_lock_until", deadline_ns);
-  volt_owner_is_waited_for_(&m->owner);
+  volt_holder_is_waited_for_(&m->holder);
   if (deadline_ns == VOLT_NO_DEADLINE)
     volt_holdable_check_relock_(&mutex_holdable, m, "volt_mutex_lock");
-  return volt_holdable_blocked_(&mutex_holdable, m, 1, mutex_lock_until(m, deadline_ns));
+  return volt_holdable_note_blocking_(&mutex_holdable, m, 1, mutex_lock_until(m, deadline_ns));
 }
 
 void volt_mutex_lock_slow_(volt_mutex *m) {
@@ -148,13 +148,13 @@ void volt_mutex_unlock_slow_(volt_mutex *m) {
   if (m->bypass > 0) {
     volt_bypass_release_(&m->queue, &mutex_bypass, 1);
   } else {
-    volt_permits_release_short_(&m->queue, &mutex_kind, 1);
+    volt_permits_release_fast_(&m->queue, &mutex_kind, 1);
   }
 }
 
 void volt_mutex_unlock_fair(volt_mutex *m) {
   if (m->bypass > 0) {
-    volt_owner_left_(&m->owner, m, 1);
+    volt_holder_releasing_(&m->holder, m, 1);
     volt_bypass_release_fair_(&m->queue, &mutex_bypass, 1);
   } else {
     volt_mutex_unlock(m);

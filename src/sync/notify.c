@@ -126,7 +126,7 @@ int volt_notify_wait_waiter(volt_notify *n, volt_waiter *w, volt_waker waker) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   if (notify_take_stored(n, word)) return VOLT_OK;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &n->queue, VOLT_KIND_NOTIFY_);
+  volt_monitor_lock_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   int result = notify_wait_locked(&t, w, waker);
   volt_monitor_unlock_(&t);
   return result;
@@ -161,7 +161,7 @@ static VOLT_INLINED_ int notify_begin(volt_future *f, const volt_waker *waker) {
     return VOLT_OK;
   }
   volt_monitor_ t;
-  volt_monitor_look_(&t, &n->queue, VOLT_KIND_NOTIFY_);
+  volt_monitor_lock_(&t, &n->queue, VOLT_KIND_NOTIFY_);
   int result = notify_is_opened(f, t.word) ? (int)VOLT_OK
                                            : notify_wait_locked(&t, &f->waiter, *waker); /* R2 */
   volt_monitor_unlock_(&t);

@@ -53,7 +53,7 @@ int volt_once_begin_waiter(volt_once *o, volt_waiter *w, volt_waker waker) {
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
   volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue, VOLT_KIND_ONCE_);
+  volt_monitor_lock_(&t, &o->queue, VOLT_KIND_ONCE_);
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
     once_set_state(&t, VOLT_ONCE_BEGUN_);

@@ -76,7 +76,7 @@ static int oneshot_take(volt_oneshot *o, bool closed, volt_decision_ *decision, 
 
 static int oneshot_try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
+  volt_monitor_lock_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
   volt_monitor_unlock_(&m);
   return result;
@@ -89,7 +89,7 @@ int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
 static VOLT_INLINED_ int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision,
                                       void *elem, const volt_waker *waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
+  volt_monitor_lock_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
   if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, *waker);
   volt_monitor_unlock_(&m);
@@ -111,7 +111,7 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&o->queue), VOLT_KIND_ONESHOT_);
+  volt_monitor_lock_(&m, volt_fifo_to_inspect_(&o->queue), VOLT_KIND_ONESHOT_);
   bool empty = o->state != FULL;
   volt_monitor_unlock_(&m);
   return empty;
@@ -148,7 +148,7 @@ static void oneshot_recv_give_back(volt_future *f) {
   if (volt_future_state_(f) != VOLT_FUTURE_READY_) return; /* R1: granted, and took nothing */
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
+  volt_monitor_lock_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   VOLT_ASSERT(o->state == TAKEN);
   o->state = FULL; /* R3 */
   volt_monitor_unlock_(&m);
@@ -197,7 +197,7 @@ int volt_oneshot_recv_until(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
 static int oneshot_closed_start(volt_future *f, volt_waker waker) {
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &o->queue, VOLT_KIND_ONESHOT_);
+  volt_monitor_lock_(&m, &o->queue, VOLT_KIND_ONESHOT_);
   int result = VOLT_OK;
   if (volt_monitor_is_closed_(&m)) {
     result = VOLT_ECLOSED;

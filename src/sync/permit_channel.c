@@ -142,12 +142,12 @@ static bool permit_chan_recv_due(volt_future *f) {
   return volt_chan_complete_closed_(&permit_chan_of(f)->chan, &f->waiter);
 }
 
-static void permit_chan_recv_describe(volt_future *f, volt_look_ *look) {
+static void permit_chan_recv_describe(volt_future *f, volt_description_ *description) {
   volt_permit_chan *c = permit_chan_of(f);
-  look->object = c;
-  if (look->is_granted) return;
-  volt_look_in_(look, &c->chan.queue, VOLT_ENDS_UNKNOWN_);
-  volt_chan_look_at_(&c->chan, look);
+  description->object = c;
+  if (description->is_granted) return;
+  volt_describe_queue_(description, &c->chan.queue, VOLT_ENDS_UNKNOWN_);
+  volt_chan_describe_(&c->chan, description);
 }
 
 /* No give_back: an element that was moved stays moved. */

@@ -77,7 +77,7 @@ static volt_promise *promise_of(volt_future *f) {
 
 static int promise_take(volt_promise *p) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
   VOLT_ASSERT(p->state == COMPLETE);
   int result = p->result;
   p->state = IDLE;
@@ -89,7 +89,7 @@ static int promise_take(volt_promise *p) {
  * *w is queued. */
 static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
   uint32_t found = p->state;
   VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&m), volt_kind_api_(VOLT_KIND_PROMISE_),
              "%p: %s", (void *)p,
@@ -107,7 +107,7 @@ static void promise_undo_begin(volt_promise *p, volt_waiter *w) {
   VOLT_CHECK(cancelled, volt_kind_api_(VOLT_KIND_PROMISE_),
              "%p: completed although start() has returned a result", (void *)p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
   p->state = IDLE;
   volt_monitor_unlock_(&m);
 }
@@ -127,7 +127,7 @@ static int promise_start(volt_future *f, volt_waker waker) {
 static void promise_stopped(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
   VOLT_CHECK(p->state != COMPLETE, volt_kind_api_(VOLT_KIND_PROMISE_),
              "%p: completed, and cancel() said it was stopped", (void *)p);
   p->state = IDLE;
@@ -139,7 +139,7 @@ static void promise_stopped(volt_promise *p) {
 static void promise_give_up(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
-  volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+  volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
   bool is_complete = p->state == COMPLETE;
   int result = p->result;
   if (ops->discard) p->state = is_complete ? IDLE : GIVEN_UP;
@@ -167,7 +167,7 @@ static void promise_give_back(volt_future *f) {
   volt_promise *p = promise_of(f);
   if (volt_future_state_(f) == VOLT_FUTURE_READY_) { /* R3 */
     volt_monitor_ m;
-    volt_monitor_look_(&m, &p->queue, VOLT_KIND_PROMISE_);
+    volt_monitor_lock_(&m, &p->queue, VOLT_KIND_PROMISE_);
     p->result = volt_future_result_(f);
     p->state = COMPLETE;
     volt_monitor_unlock_(&m);

@@ -4,7 +4,7 @@
 #include <volt/rwlock.h>
 
 #include "../core/hooks/holding.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/spin.h"
@@ -15,9 +15,9 @@
 #define WRITER VOLT_RWLOCK_WRITER_
 
 #if VOLT_SIGHT
-VOLT_IS_OWNED_(volt_rwlock);
+VOLT_HAS_HOLDER_(volt_rwlock);
 static const volt_holdable_ rwlock_holdable = {.alone = WRITER,
-                                               .owner = offsetof(volt_rwlock, owner)};
+                                               .holder = offsetof(volt_rwlock, holder)};
 #endif
 
 static const volt_future_ops_ *rwlock_ops(void);
@@ -35,25 +35,25 @@ static uint32_t rwlock_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_rwlock, queue)->bypass;
 }
 
-static void rwlock_describe(volt_future *f, volt_look_ *look) {
+static void rwlock_describe(volt_future *f, volt_description_ *description) {
   volt_fifo_ *q = (volt_fifo_ *)f->object;
-  look->for_write = volt_future_n_(f) == WRITER;
-  look->operation = look->for_write ? "volt_rwlock_write" : "volt_rwlock_read";
-  volt_look_in_(look, q, VOLT_ENDS_HOLDERS_);
-  if (look->is_granted) return;
+  description->for_write = volt_future_n_(f) == WRITER;
+  description->operation = description->for_write ? "volt_rwlock_write" : "volt_rwlock_read";
+  volt_describe_queue_(description, q, VOLT_ENDS_HOLDERS_);
+  if (description->is_granted) return;
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   uint32_t taken = VOLT_WORD_VALUE_(word);
   if ((word & VOLT_WORD_QUEUED_) && rwlock_budget(q) == 0) {
-    volt_look_say_(look, "locked");
+    volt_describe_state_(description, "locked");
   } else if (taken == 0 || taken == WRITER) {
-    volt_look_say_(look, taken ? "locked for writing" : "free");
+    volt_describe_state_(description, taken ? "locked for writing" : "free");
   } else {
-    volt_look_say_(look, "%u %s", taken, taken == 1 ? "reader" : "readers");
+    volt_describe_state_(description, "%u %s", taken, taken == 1 ? "reader" : "readers");
   }
 }
 
-static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *waker) {
-  return volt_permit_future_start_short_(f, &rwlock_kind, waker);
+static VOLT_INLINED_ int rwlock_start_fast(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_fast_(f, &rwlock_kind, waker);
 }
 
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
@@ -66,7 +66,7 @@ static const volt_future_ops_ *rwlock_ops(void) {
 }
 
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  return volt_leaf_poll_ctx_(f, ctx, &rwlock_future_ops.base, rwlock_start_short);
+  return volt_leaf_poll_ctx_(f, ctx, &rwlock_future_ops.base, rwlock_start_fast);
 }
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void);
@@ -103,12 +103,12 @@ void volt_rwlock_init(volt_rwlock *rw) {
 void volt_rwlock_init_bypass(volt_rwlock *rw, uint32_t k) {
   volt_fifo_init_(&rw->queue, 0);
   rw->bypass = volt_bypass_check_("volt_rwlock_init_bypass", k);
-  volt_owner_init_(&rw->owner);
+  volt_holder_init_(&rw->holder);
 }
 
 int volt_rwlock_try_slow_(volt_rwlock *rw, uint32_t permits) {
-  return volt_holdable_called_(&rwlock_holdable, rw, permits,
-                               volt_bypass_try_(&rw->queue, &rwlock_bypass, permits));
+  return volt_holdable_note_call_(&rwlock_holdable, rw, permits,
+                                  volt_bypass_try_(&rw->queue, &rwlock_bypass, permits));
 }
 
 static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
@@ -118,8 +118,9 @@ static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_w
 
 int volt_rwlock_lock_waiter_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits,
                                   volt_waker waker) {
-  volt_owner_is_waited_for_(&rw->owner);
-  return volt_holdable_called_(&rwlock_holdable, rw, permits, rwlock_lock(rw, w, permits, waker));
+  volt_holder_is_waited_for_(&rw->holder);
+  return volt_holdable_note_call_(&rwlock_holdable, rw, permits,
+                                  rwlock_lock(rw, w, permits, waker));
 }
 
 static int rwlock_lock_until(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
@@ -130,11 +131,11 @@ static int rwlock_lock_until(volt_rwlock *rw, uint32_t permits, uint64_t deadlin
 
 int volt_rwlock_lock_until_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
   volt_check_blocks_("volt_rwlock_lock_blocking", deadline_ns);
-  volt_owner_is_waited_for_(&rw->owner);
+  volt_holder_is_waited_for_(&rw->holder);
   if (deadline_ns == VOLT_NO_DEADLINE)
     volt_holdable_check_relock_(&rwlock_holdable, rw, "volt_rwlock");
-  return volt_holdable_blocked_(&rwlock_holdable, rw, permits,
-                                rwlock_lock_until(rw, permits, deadline_ns));
+  return volt_holdable_note_blocking_(&rwlock_holdable, rw, permits,
+                                      rwlock_lock_until(rw, permits, deadline_ns));
 }
 
 void volt_rwlock_lock_slow_(volt_rwlock *rw, uint32_t permits) {
@@ -173,14 +174,14 @@ void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *wha
   if (rw->bypass > 0) {
     volt_bypass_release_(&rw->queue, &rwlock_bypass, permits);
   } else {
-    volt_permits_release_short_(&rw->queue, &rwlock_kind, permits);
+    volt_permits_release_fast_(&rw->queue, &rwlock_kind, permits);
   }
 }
 
 void volt_rwlock_write_unlock_fair(volt_rwlock *rw) {
   if (rw->bypass > 0) {
     rwlock_check_held(rw, WRITER, "write unlock");
-    volt_owner_left_(&rw->owner, rw, WRITER);
+    volt_holder_releasing_(&rw->holder, rw, WRITER);
     volt_bypass_release_fair_(&rw->queue, &rwlock_bypass, WRITER);
   } else {
     volt_rwlock_write_unlock(rw);
@@ -189,7 +190,7 @@ void volt_rwlock_write_unlock_fair(volt_rwlock *rw) {
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
   rwlock_check_held(rw, WRITER, "downgrade");
-  volt_owner_left_(&rw->owner, rw, WRITER);
+  volt_holder_releasing_(&rw->holder, rw, WRITER);
   volt_shared_took_(rw, READER);
   if (rw->bypass > 0) {
     volt_bypass_release_(&rw->queue, &rwlock_bypass, WRITER - READER);

@@ -49,7 +49,7 @@
 #include <volt/semaphore.h>
 
 #include "../core/hooks/holding.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/permits.h"
@@ -113,26 +113,26 @@ static const volt_permit_kind_ sem_kind = {.kind = VOLT_KIND_SEMAPHORE_,
                                            .ops = sem_ops,
                                            .holds = VOLT_HOLDS_(&sem_holdable)};
 
-static void sem_all_describe(volt_future *f, volt_look_ *look) {
+static void sem_all_describe(volt_future *f, volt_description_ *description) {
   volt_sem *sem = volt_container_of((volt_fifo_ *)f->object, volt_sem, queue);
-  volt_look_in_(look, &sem->queue, VOLT_ENDS_HOLDERS_);
-  if (look->is_granted) return;
+  volt_describe_queue_(description, &sem->queue, VOLT_ENDS_HOLDERS_);
+  if (description->is_granted) return;
   uint32_t limit = volt_load_relaxed(&sem->limit); /* a snapshot, like what follows */
   uint32_t there = volt_permits_available_(&sem->queue, &sem_kind);
   if (limit > 0) {
-    volt_look_say_(look, "%u of %u free", there, limit);
+    volt_describe_state_(description, "%u of %u free", there, limit);
   } else {
-    volt_look_say_(look, "%u free", there);
+    volt_describe_state_(description, "%u free", there);
   }
 }
 
-static void sem_describe(volt_future *f, volt_look_ *look) {
-  look->wanted = volt_future_n_(f);
-  sem_all_describe(f, look);
+static void sem_describe(volt_future *f, volt_description_ *description) {
+  description->wanted = volt_future_n_(f);
+  sem_all_describe(f, description);
 }
 
-static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker) {
-  return volt_permit_future_start_short_(f, &sem_kind, waker);
+static VOLT_INLINED_ int sem_start_fast(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_fast_(f, &sem_kind, waker);
 }
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
@@ -144,7 +144,7 @@ static const volt_future_ops_ *sem_ops(void) {
 }
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  return volt_leaf_poll_ctx_(f, ctx, &sem_future_ops.base, sem_start_short);
+  return volt_leaf_poll_ctx_(f, ctx, &sem_future_ops.base, sem_start_fast);
 }
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
@@ -170,13 +170,13 @@ void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
 }
 
 int volt_sem_acquire_waiter_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
-  return volt_holdable_called_(&sem_holdable, sem, n,
-                               volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker));
+  return volt_holdable_note_call_(&sem_holdable, sem, n,
+                                  volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker));
 }
 
 int volt_sem_acquire_until_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
   volt_check_blocks_("volt_sem_acquire_until", deadline_ns);
-  return volt_holdable_blocked_(
+  return volt_holdable_note_blocking_(
       &sem_holdable, sem, n, volt_permits_acquire_until_(&sem->queue, &sem_kind, n, deadline_ns));
 }
 
@@ -189,7 +189,7 @@ bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
-  volt_permits_release_short_(&sem->queue, &sem_kind, n);
+  volt_permits_release_fast_(&sem->queue, &sem_kind, n);
 }
 
 /* Take permits that are in the pool, n at most. Returns how many. */
@@ -215,7 +215,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 
 int volt_sem_acquire_all_waiter(volt_sem *sem, volt_waiter *w, volt_waker waker) {
   int result = volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
-  return volt_holdable_called_(&sem_holdable, sem, sem_taken(w), result);
+  return volt_holdable_note_call_(&sem_holdable, sem, sem_taken(w), result);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
@@ -348,7 +348,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
 
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
-  volt_permits_left_(sem, n, &sem->kept);
+  volt_permits_releasing_(sem, n, &sem->kept);
   uint32_t limit = sem_limit_lock(sem);
   uint32_t left = n - volt_sem_limit_reduce_excess_(&sem->queue, &sem_kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;

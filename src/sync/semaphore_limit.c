@@ -107,8 +107,8 @@ uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *k
   }
 }
 
-uint32_t volt_sem_limit_excess_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
-  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
+uint32_t volt_sem_limit_excess_(const volt_fifo_ *inspected, const volt_permit_kind_ *kind) {
+  volt_fifo_ *q = volt_fifo_to_inspect_(inspected);
   uint64_t word;
   do {
     if (volt_fifo_lock_if_queued_(q, &word)) {

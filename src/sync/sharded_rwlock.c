@@ -28,7 +28,7 @@
 #include <volt/sharded_rwlock.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/look.h"
+#include "../core/inspect/describe.h"
 #include "../core/os/check.h"
 #include "../core/park/locals.h"
 #include "../core/park/spin.h"
@@ -160,17 +160,18 @@ static volt_future *sharded_write_inside(volt_future *f, unsigned i) {
   return i == 0 ? &sharded_write_of(f)->shard : NULL;
 }
 
-static void sharded_write_describe(volt_future *f, volt_look_ *look) {
+static void sharded_write_describe(volt_future *f, volt_description_ *description) {
   volt_sharded_write *w = sharded_write_of(f);
-  look->for_write = true;
-  look->ends = VOLT_ENDS_INNER_;
-  if (!look->is_granted) volt_look_say_(look, "has %u of %u shards", w->locked, w->lock->count);
+  description->for_write = true;
+  description->ends = VOLT_ENDS_INNER_;
+  if (!description->is_granted)
+    volt_describe_state_(description, "has %u of %u shards", w->locked, w->lock->count);
 }
 
 static const volt_future_ops_ sharded_write_ops = {.operation = "volt_sharded_rwlock_write",
                                                    .kind = VOLT_KIND_SHARDED_RWLOCK_,
                                                    .cancel = sharded_write_cancel,
-                                                   .poll_ctx = volt_future_poll_long_,
+                                                   .poll_ctx = volt_future_poll_slow_,
                                                    .poll = sharded_write_poll,
                                                    .leave = sharded_write_leave,
                                                    .undo = sharded_write_unlock,

@@ -57,7 +57,7 @@ extern inline int volt_token_wait(volt_token *);
 /* Lock the tree of *t. R6: while the lock of *t is held, its root is alive. */
 static void token_lock_tree(volt_monitor_ *tree, volt_token *t) {
   for (unsigned spins = 0;;) {
-    volt_monitor_look_(tree, &t->queue, VOLT_KIND_TOKEN_);
+    volt_monitor_lock_(tree, &t->queue, VOLT_KIND_TOKEN_);
     volt_token *root = t->root;
     if (!root) return;
     uint64_t own = tree->word;
@@ -239,7 +239,7 @@ int volt_token_wait_waiter(volt_token *t, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(VOLT_KIND_TOKEN_, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_monitor_ m;
-  volt_monitor_look_(&m, &t->queue, VOLT_KIND_TOKEN_);
+  volt_monitor_lock_(&m, &t->queue, VOLT_KIND_TOKEN_);
   int result = m.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&m, w, waker); /* R4 */
   volt_monitor_unlock_(&m);
   return result;

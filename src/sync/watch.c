@@ -81,7 +81,7 @@ void volt_watch_close(volt_watch *w) {
 
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
+  volt_monitor_lock_(&m, &w->queue, VOLT_KIND_WATCH_);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   if (VOLT_DEBUG) watch_check(w);
   uint64_t version = w->version;
@@ -90,7 +90,7 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
 }
 
 /* The lock is held. Returns VOLT_EAGAIN if there is no other version than *seen. */
-static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
+static int watch_read(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
   if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *seen = version;
@@ -99,16 +99,16 @@ static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
 
 int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
-  int result = watch_look(&m, w, seen);
+  volt_monitor_lock_(&m, &w->queue, VOLT_KIND_WATCH_);
+  int result = watch_read(&m, w, seen);
   volt_monitor_unlock_(&m);
   return result;
 }
 
 static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, &w->queue, VOLT_KIND_WATCH_);
-  int result = watch_look(&m, w, seen);
+  volt_monitor_lock_(&m, &w->queue, VOLT_KIND_WATCH_);
+  int result = watch_read(&m, w, seen);
   if (result == VOLT_EAGAIN) {
     watch_check(w);
     result = volt_monitor_append_(&m, waiter, waker);
@@ -131,7 +131,7 @@ bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
 
 uint64_t volt_watch_version(const volt_watch *w) {
   volt_monitor_ m;
-  volt_monitor_look_(&m, volt_fifo_to_look_at_(&w->queue), VOLT_KIND_WATCH_);
+  volt_monitor_lock_(&m, volt_fifo_to_inspect_(&w->queue), VOLT_KIND_WATCH_);
   uint64_t version = w->version;
   volt_monitor_unlock_(&m);
   return version;

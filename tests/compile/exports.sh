@@ -16,9 +16,9 @@ exported() { # <library>: the same; without the version nodes themselves
 }
 
 # A library with VOLT_SIGHT=1 has more, in a node of its own; some names are others there, so that a
-# program of another build does not link with it (volt/detail/owner.h).
-renamed=$(sed -nE 's/^#define (volt_[a-z_]+) \1_?sight_( .*)?$/\1/p' include/volt/detail/owner.h | paste -sd '|')
-without_sight() { grep -vE "@@VOLT_OWNERS_|^($renamed)@@"; }
+# program of another build does not link with it (volt/detail/holders.h).
+renamed=$(sed -nE 's/^#define (volt_[a-z_]+) \1_?sight_( .*)?$/\1/p' include/volt/detail/holders.h | paste -sd '|')
+without_sight() { grep -vE "@@VOLT_HOLDERS_|^($renamed)@@"; }
 
 of_build() { # <suffix of the libraries>: the nodes of the list as they are there
   local node=${1#-}

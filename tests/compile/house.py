@@ -47,11 +47,11 @@ WITHIN = {
     "cluster": {"host": "recipe", "recipe": "host", "zookeeper": "", "ensemble": ""},
     "sight": {"watch": "answer dump graph", "answer": "dump graph watch", "dump": "graph watch", "graph": "dump"},
 }
-DOORS = {"counting.h", "holding.h", "waits.h", "look.h"}
+DOORS = {"counters.h", "holding.h", "wait_times.h", "describe.h"}
 # locals.c makes all that is kept for a process anew in the child of a fork(); a future that is about to wait
 # tells the order of locks
-BESIDE_DOORS = {"src/core/park/locals.c": {"numbers.h", "blocked.h", "order.h", "owner.h"},
-                "src/core/future/future.c": {"owner.h"}}
+BESIDE_DOORS = {"src/core/park/locals.c": {"numbers.h", "sleepers.h", "lock_order.h", "holders.h"},
+                "src/core/future/future.c": {"holders.h"}}
 FUNCTION_LINES = 60
 OF_THE_MODEL = "model_atomic.hpp"  # atomic.h includes it where only the model checker sees it
 

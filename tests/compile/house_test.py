@@ -51,7 +51,7 @@ void volt_lock_leave(volt_word *w) {
     "src/rt/sched/task.h": header("VOLT_RT_SCHED_TASK_H", '#include "../../core/os/bits.h"\n'),
     "src/rt/sched/task.c": '#include "task.h"\n\nvoid volt_task_run(void) {\n  volt_job_run();\n}\n',
     "src/core/wait/list.h": header("VOLT_CORE_WAIT_LIST_H"),
-    "src/core/hooks/counting.h": header("VOLT_CORE_HOOKS_COUNTING_H"),
+    "src/core/hooks/counters.h": header("VOLT_CORE_HOOKS_COUNTERS_H"),
     "src/core/hooks/tally.h": header("VOLT_CORE_HOOKS_TALLY_H"),
     **{f"src/{room}/README.md": " ".join(f"`{sub}/`" for sub in ("It", *house.WITHIN.get(room, {})))
        for room in ("core", "sync", "bcs", "rt")},
@@ -87,7 +87,7 @@ BROKEN = {
         ("src/word.c", None, "\n", "is in no room"),
         ("src/core/os/bits.h", "struct bits", '#include "../wait/list.h"\nstruct bits', "core/os includes src/core/wait/list.h"),
         (WORD, "static", '#include "../hooks/tally.h"\nstatic', "core/wait includes src/core/hooks/tally.h"),
-        (WORD, "static", '#include "../hooks/counting.h"\nstatic', None),
+        (WORD, "static", '#include "../hooks/counters.h"\nstatic', None),
         ("src/core/word2.c", None, "int a;\n", "is in no sub-room"),
         ("src/core/attic/word2.c", None, "int a;\n", "is in no sub-room"),
         ("src/core/README.md", "`park/`", "parking", "does not say what `park/` is"),

@@ -32,7 +32,7 @@ answers 2 'there are no mutants of nothing' mutants nothing
 answers 2 'there is no missing' demo missing
 answers 2 'there is no ./x bench nothing' bench nothing
 answers 2 'not a number of rounds: x' bench ring x
-answers 2 'not a number of rounds: x' bench looks x
+answers 2 'not a number of rounds: x' bench spins x
 answers 2 'keeps whole runs' bench --save
 answers 2 'there is no commit nothing' bench bypass --before nothing
 answers 2 'keeps whole runs' bench bypass --save --rounds 3

@@ -21,7 +21,7 @@ struct driver_model : model {
   }
   void end_workers() {
     volt_exchange_seq_cst(&rt->is_over, 1u);
-    volt_idle_look_(&rt->idle);
+    volt_idle_fence_(&rt->idle);
     for (unsigned i = 0; i < rt->workers; i++) {
       if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
     }
@@ -307,11 +307,11 @@ MODEL(hand_run_x_mail, 2, bounded)
 
 // by_hand.c R5: another thread looks while volt_rt_run() begins, runs or returns. A task that the look
 // has woken is run, or the loop's waker is called for it.
-struct hand_run_x_look : hand_run_x_mail {
+struct hand_run_x_check : hand_run_x_mail {
   bool looked = false;
   void happens() override {
     driver.complete(0);
-    looked = volt_rt_look_by_hand_(rt.handle());
+    looked = volt_rt_check_by_hand_(rt.handle());
   }
   void check() override {
     bool pending = volt_task_result(&t->task) == VOLT_PENDING;
@@ -321,7 +321,7 @@ struct hand_run_x_look : hand_run_x_mail {
     hand_until_x_mail::check();
   }
 };
-MODEL(hand_run_x_look, 2, bounded)
+MODEL(hand_run_x_check, 2, bounded)
 
 // R6: the worker goes on, and is gone, as soon as the unpark has been counted.
 struct unpark_x_gone : model {

@@ -26,19 +26,19 @@ struct epoll_model : model {
 };
 
 // R8: a doorbell rings, and another thread looks, as its worker sleeps or is about to.
-struct epoll_ring_x_look : epoll_model {
+struct epoll_ring_x_check : epoll_model {
   void thread(unsigned index) override {
     switch (index) {
       case 0: sleep(0); break;
-      case 1: EXPECT(!volt_epoll_look_(e)); break;
+      case 1: EXPECT(!volt_epoll_check_(e)); break;
       default: kernel.rings(0);
     }
   }
 };
-MODEL(epoll_ring_x_look, 3, full)
+MODEL(epoll_ring_x_check, 3, full)
 
 // R8: it rings twice, for two sleeps. The second ring may come before the first sleep has ended.
-struct epoll_two_rings_x_look : epoll_model {
+struct epoll_two_rings_x_check : epoll_model {
   VOLT_ATOMIC(uint32_t) slept;
   void thread(unsigned index) override {
     if (index == 0) {
@@ -46,7 +46,7 @@ struct epoll_two_rings_x_look : epoll_model {
       volt_store_relaxed(&slept, 1u);
       sleep(0);
     } else if (index == 1) {
-      for (int i = 0; i < 2; i++) EXPECT(!volt_epoll_look_(e));
+      for (int i = 0; i < 2; i++) EXPECT(!volt_epoll_check_(e));
     } else {
       kernel.rings(0);
       while (volt_load_relaxed(&slept) == 0) volt_yield_();
@@ -54,7 +54,7 @@ struct epoll_two_rings_x_look : epoll_model {
     }
   }
 };
-MODEL(epoll_two_rings_x_look, 3, bounded)
+MODEL(epoll_two_rings_x_check, 3, bounded)
 
 // R8: two workers sleep there, for a moment, and each may take the other's report.
 struct epoll_ring_x_ring : epoll_model {

@@ -1,11 +1,12 @@
-// fiber_park_model: fibers that park, and what unparks them. parked.c I1, I2, R1-R3; park.c R4; mpsc.c R3
-// with a fiber as the actor. A fiber is a thread of the model whose hook suspends it on a word of its own.
+// fiber_park_model: fibers that park, and what unparks them. fiber_futex.c I1, I2, R1-R3; park.c
+// R4; mpsc.c R3 with a fiber as the actor. A fiber is a thread of the model whose hook suspends it
+// on a word of its own.
 // PROGRAM: library
 #include "core/os/futex.h"
 #include "core/park/blocker.h"
 #include "model.hpp"
 
-extern volt_fifo_ *volt_model_parked;
+extern volt_fifo_ *volt_model_fiber_futex;
 
 // As a fiber's task does: it polls, sleeps until a wake or a drop, polls again; and ends when each of
 // its registrations is settled.
@@ -71,19 +72,19 @@ class fiber : public volt_blocker_ {
 };
 
 // All addresses share the queue.
-struct parked_model : model {
+struct fiber_futex_model : model {
   volt_fifo_ queue;
   VOLT_PLAIN(int) message;
 
-  parked_model() {
-    volt_model_parked = &queue;
+  fiber_futex_model() {
+    volt_model_fiber_futex = &queue;
   }
   void check() override {
     EXPECT(volt_fifo_count_(&queue) == 0);
   }
 };
 
-struct unpark_x_fiber_park : parked_model {
+struct unpark_x_fiber_park : fiber_futex_model {
   fiber own;
   volt_parker parker;
 
@@ -98,7 +99,7 @@ struct unpark_x_fiber_park : parked_model {
     }
   }
   void check() override {
-    parked_model::check();
+    fiber_futex_model::check();
     EXPECT(volt_load_relaxed(&parker.word) ==
            VOLT_PARKER_UNPARK_); // an unpark after it takes no lock
   }
@@ -106,7 +107,7 @@ struct unpark_x_fiber_park : parked_model {
 MODEL(unpark_x_fiber_park, 2, full)
 
 // Once it has counted, an unpark touches the parker no more.
-struct unpark_last_access : parked_model {
+struct unpark_last_access : fiber_futex_model {
   fiber own;
   volt_parker *parker = new volt_parker();
 
@@ -124,7 +125,7 @@ struct unpark_last_access : parked_model {
 MODEL(unpark_last_access, 2, full)
 
 // Another fiber parks at the same address meanwhile, and is woken for nothing.
-struct unpark_x_next_fiber : parked_model {
+struct unpark_x_next_fiber : fiber_futex_model {
   fiber own;
   volt_parker parker;
 
@@ -143,7 +144,7 @@ struct unpark_x_next_fiber : parked_model {
 };
 MODEL(unpark_x_next_fiber, 2, bounded)
 
-struct fiber_parks_for_two : parked_model {
+struct fiber_parks_for_two : fiber_futex_model {
   fiber own;
   volt_parker parker;
   VOLT_PLAIN(int) messages[2];
@@ -162,7 +163,7 @@ struct fiber_parks_for_two : parked_model {
 MODEL(fiber_parks_for_two, 3, bounded)
 
 // Its deadline passes, or it is cancelled: never a wake lost, never one made up, no cancel lost.
-struct unpark_x_fiber_deadline : parked_model {
+struct unpark_x_fiber_deadline : fiber_futex_model {
   fiber own;
   volt_parker parker;
 
@@ -182,7 +183,7 @@ struct unpark_x_fiber_deadline : parked_model {
 };
 MODEL(unpark_x_fiber_deadline, 2, bounded)
 
-struct unpark_x_fiber_cancel : parked_model {
+struct unpark_x_fiber_cancel : fiber_futex_model {
   fiber own;
   volt_parker parker;
 
@@ -204,7 +205,7 @@ struct unpark_x_fiber_cancel : parked_model {
 MODEL(unpark_x_fiber_cancel, 2, bounded)
 
 // A cancel waits while the fiber is shielded.
-struct unpark_x_fiber_shielded : parked_model {
+struct unpark_x_fiber_shielded : fiber_futex_model {
   fiber own;
   volt_parker parker;
 
@@ -223,7 +224,7 @@ struct unpark_x_fiber_shielded : parked_model {
 MODEL(unpark_x_fiber_shielded, 2, full)
 
 // A fiber and a thread, in one list and in one queue of addresses.
-struct unpark_all_fibers : parked_model {
+struct unpark_all_fibers : fiber_futex_model {
   fiber own[2];
   volt_parker parker[2];
 
@@ -245,7 +246,7 @@ struct unpark_all_fibers : parked_model {
 MODEL(unpark_all_fibers, 3, bounded)
 
 // Two fibers at two addresses: each is woken, whichever is first in the queue.
-struct two_fibers_park : parked_model {
+struct two_fibers_park : fiber_futex_model {
   fiber own[2];
   volt_parker parker[2];
 
@@ -262,7 +263,7 @@ struct two_fibers_park : parked_model {
 MODEL(two_fibers_park, 3, bounded)
 
 // A fiber is the actor: it sleeps by the word of the actor's signal.
-struct actor_is_a_fiber : parked_model {
+struct actor_is_a_fiber : fiber_futex_model {
   fiber own;
   volt_actor actor;
   volt_bcs_node node;
@@ -286,7 +287,7 @@ struct actor_is_a_fiber : parked_model {
 MODEL(actor_is_a_fiber, 2, bounded)
 
 // A fiber in run(): it is served by the combiner, or is the combiner, and does not spin.
-struct fibers_run_sections : parked_model {
+struct fibers_run_sections : fiber_futex_model {
   fiber own[2];
   volt_bcs_lock lock;
   volt_bcs_node node[2];
@@ -300,7 +301,7 @@ struct fibers_run_sections : parked_model {
     volt_bcs_lock_run(&lock, &node[index], add, this);
   }
   void check() override {
-    parked_model::check();
+    fiber_futex_model::check();
     EXPECT(total == 2 && !volt_bcs_lock_is_busy(&lock));
   }
 };
@@ -316,7 +317,7 @@ MODEL(two_fibers_run_sections, 2, bounded)
 
 // A signal or a broadcast meets the cancel of a fiber that waits: it has the mutex in any case, and
 // either the signal, or the cancel and no signal.
-struct signal_x_fiber_cancel : parked_model {
+struct signal_x_fiber_cancel : fiber_futex_model {
   fiber own;
   volt_mutex mutex;
   volt_cond cond;
@@ -340,7 +341,7 @@ struct signal_x_fiber_cancel : parked_model {
     volt_mutex_unlock(&mutex);
   }
   void check() override {
-    parked_model::check();
+    fiber_futex_model::check();
     EXPECT(volt_cond_waiters(&cond) == 0 && !volt_mutex_is_locked(&mutex));
   }
 };

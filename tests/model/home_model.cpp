@@ -1,7 +1,7 @@
 // home_model: tasks that only one worker may poll, as they are woken there and elsewhere, go to another
 // home, and end. home.h I1 to I3, R1 to R5; parking.c I1. A fiber is a task here whose polls go on to its
 // next wait; its poll expects to be on its home (model_rt.cpp). A wake that is lost is a deadlock.
-// PROGRAM: rt SOURCES inspect.c look.c
+// PROGRAM: rt SOURCES inspect.c describe.c
 #include "model_driver.hpp"
 #include "model_rt.hpp"
 
@@ -18,7 +18,7 @@ struct home_model : model {
 
   explicit home_model(unsigned workers, unsigned flags = 0) : rt(workers, 1, flags) {
     for (unsigned i = 0; i < workers; i++)
-      rt->worker[i].until_look = 9; // it looks when it has no task
+      rt->worker[i].until_check = 9; // it looks when it has no task
     volt_store_relaxed(&to_come, 1u);
   }
   void begin(unsigned i, model_task *t) {
@@ -34,7 +34,7 @@ struct home_model : model {
   }
   void end_workers() {
     volt_exchange_seq_cst(&rt->is_over, 1u);
-    volt_idle_look_(&rt->idle);
+    volt_idle_fence_(&rt->idle);
     for (unsigned i = 0; i < rt->workers; i++) {
       if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
     }

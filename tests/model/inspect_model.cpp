@@ -4,7 +4,7 @@
 // is reported.
 // PROGRAM: inspect BATCH 2 QUICK 0.05 MUTANTS DEFINES rt SUPPORT fake_rt.cpp model_task.cpp
 // PROGRAM: inspect SOURCES inspect.c task.c task_join.c group.c registry.c future.c permits.c fifo.c grant.c
-// PROGRAM: inspect SOURCES park.c parked.c look.c
+// PROGRAM: inspect SOURCES park.c fiber_futex.c describe.c
 #include "fake_rt.hpp"
 #include "rt/inspect/inspect.h"
 

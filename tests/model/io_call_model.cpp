@@ -2,7 +2,7 @@
 // owners give up. fd.c R2, R3; op.h I1, I3; op.c I5; future.c I1.
 // PROGRAM: io BATCH 2 QUICK 0.05 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io SOURCES op.c whole.c fd.c close.c call.c make.c watched.c future.c select.c grant.c park.c
-// PROGRAM: io SOURCES parked.c fifo.c DEFINES -DVOLT_WATCH_FIRST=8
+// PROGRAM: io SOURCES fiber_futex.c fifo.c DEFINES -DVOLT_WATCH_FIRST=8
 #include "blocker.hpp"
 #include "model_io.hpp"
 #include "poller.hpp"

@@ -360,7 +360,7 @@ struct close_x_woken_whole : io_close_model {
     p->ctx.decision = &decision;
     model_io::be_worker(0);
     EXPECT(p->poll(&op.as.future) == VOLT_PENDING);
-    while (io.look(0)) continue;
+    while (io.check(0)) continue;
     model_io::be_worker(-1);
     p->end();
   }

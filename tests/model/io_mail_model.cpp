@@ -24,7 +24,7 @@ struct io_mail_model : model {
   void leave(unsigned i) {
     ops[i]->result = static_cast<int>(i + 1); // the home sees it
     volt_mail_leave_(&mail, ops[i]);
-    volt_idle_look_(&idle);
+    volt_idle_fence_(&idle);
     if (volt_idle_claim_(&idle, 0)) volt_unpark(&parker);
   }
   // Returns how many.

@@ -31,7 +31,7 @@ struct uring_model : model {
   }
   // As a worker without tasks.
   void look_or_park() {
-    if (!uring.driver()->ops->look(uring.driver(), 0)) volt_worker_park_(&rt->worker[0]);
+    if (!uring.driver()->ops->check(uring.driver(), 0)) volt_worker_park_(&rt->worker[0]);
   }
   void run_until_over() {
     be_worker();
@@ -42,7 +42,7 @@ struct uring_model : model {
   // Any other thread.
   void end_worker() {
     volt_exchange_seq_cst(&rt->is_over, 1u);
-    volt_idle_look_(&rt->idle);
+    volt_idle_fence_(&rt->idle);
     if (volt_idle_claim_(&rt->idle, 0)) volt_worker_unpark_(&rt->worker[0]);
   }
   void check() override {

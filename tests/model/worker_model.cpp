@@ -4,7 +4,7 @@
 // PROGRAM: rt BATCH 1 QUICK 0.05 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
 // PROGRAM: rt SOURCES worker.c home.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
 // PROGRAM: rt SOURCES timer.c bcs_lock.c bcs_job.c bcs_queue.c
-// PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c parked.c
+// PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c fiber_futex.c
 // PROGRAM: rt DEFINES rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
 #include "model_rt.hpp"
 
@@ -33,7 +33,7 @@ struct worker_model : model {
   // sooner.
   void end_workers() {
     volt_exchange_seq_cst(&rt->is_over, 1u);
-    volt_idle_look_(&rt->idle);
+    volt_idle_fence_(&rt->idle);
     for (unsigned i = 0; i < rt->workers; i++) {
       if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
     }
@@ -155,7 +155,7 @@ MODEL(worker_deadline_x_inject, 2, bounded)
 // worker, which parks, runs what was queued.
 struct worker_push_x_park : worker_model {
   worker_push_x_park() : worker_model(2) {
-    rt->worker[0].until_look = rt->worker[1].until_look = 9; // nobody looks at other queues first
+    rt->worker[0].until_check = rt->worker[1].until_check = 9; // nobody looks at other queues first
     volt_store_relaxed(&to_come, 2u);
     spawn_detached(0, push);
   }
@@ -177,7 +177,7 @@ MODEL(worker_push_x_park, 2, bounded)
 // woken another for the second.
 struct worker_search_x_inject : worker_model {
   worker_search_x_inject() : worker_model(2) {
-    rt->worker[0].until_look = rt->worker[1].until_look = 9; // found by searching
+    rt->worker[0].until_check = rt->worker[1].until_check = 9; // found by searching
   }
   static int run_long(void *m, model_task *, volt_ctx *) {
     worker_search_x_inject *self = static_cast<worker_search_x_inject *>(m);
@@ -304,7 +304,7 @@ struct worker_claim_x_park : worker_model {
   event e[2];
   explicit worker_claim_x_park(unsigned workers = 1) : worker_model(workers) {
     volt_store_relaxed(&to_come, 2u);
-    for (unsigned i = 0; i < workers; i++) rt->worker[i].until_look = 9;
+    for (unsigned i = 0; i < workers; i++) rt->worker[i].until_check = 9;
     volt_worker_begin_here_(&rt->worker[0]);
     spawn_detached(0, wait<0>);
     spawn_detached(1, wait<1>);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <volt/sight.h>
 
-#include "core/inspect/look.h"
+#include "core/inspect/describe.h"
 #include "harness.h"
 #include "rt/fiber/fiber_stack.h"
 #include "rt/inspect/inspect.h"
@@ -38,10 +38,11 @@ static bool note_stop(void *ctx, const volt_stop_ *stop) {
   inspector.stops += 1;
   if (stop->site) inspector.text += strlen(stop->site->function) + strlen(stop->site->file);
   if (!stop->future) return true;
-  volt_look_ look;
-  volt_look_at_(stop->future, &look);
-  if (rng_below(&inspector.random, 4) == 0) volt_look_for_place_(stop->future, &look, PLACES);
-  inspector.text += strlen(look.operation) + strlen(look.state) + look.place;
+  volt_description_ description;
+  volt_describe_(stop->future, &description);
+  if (rng_below(&inspector.random, 4) == 0)
+    volt_describe_place_(stop->future, &description, PLACES);
+  inspector.text += strlen(description.operation) + strlen(description.state) + description.place;
   return rng_below(&inspector.random, 100) != 0;
 }
 

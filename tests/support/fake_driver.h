@@ -124,7 +124,7 @@ static inline void fake_begin(volt_driver_ *base, unsigned worker) {
   (void)fake_own(base, worker);
 }
 
-static inline bool fake_look(volt_driver_ *base, unsigned worker) {
+static inline bool fake_check(volt_driver_ *base, unsigned worker) {
   fake_share *s = fake_own(base, worker);
   fake_count(&s->looks);
   fake_clear(s->doorbell); /* rung for nothing: it does not sleep */
@@ -203,7 +203,7 @@ static inline int fake_create(volt_driver_ **out, volt_rt *rt, const volt_rt_con
   static const volt_driver_ops_ ops = {
       .name = "fake",
       .begin = fake_begin,
-      .look = fake_look,
+      .check = fake_check,
       .must_sleep = fake_must_sleep,
       .wants_keeper = fake_wants_keeper,
       .has_mail = fake_has_mail,

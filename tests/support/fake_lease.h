@@ -6,7 +6,7 @@
 
 #include <volt/cluster.h>
 
-#include "cluster/host/local_parts.h"
+#include "cluster/host/local_sem.h"
 
 struct volt_cluster {
   VOLT_ATOMIC(uint64_t) valid_until_ns;

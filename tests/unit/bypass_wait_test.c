@@ -101,7 +101,7 @@ static void count_notification(void *arg) {
   notifications += 1;
 }
 
-static void a_loop_looks(void **state) {
+static void a_loop_checks(void **state) {
   (void)state;
   volt_loop loop;
   volt_waker waker = {count_notification, NULL};
@@ -295,7 +295,7 @@ int main(void) {
       cmocka_unit_test_setup(a_nudged_branch_wins_by_a_look, set_up),
       cmocka_unit_test_setup(a_nudged_branch_that_loses_passes_it_on, set_up),
       cmocka_unit_test_setup(a_nudged_branch_that_is_kept, set_up),
-      cmocka_unit_test_setup(a_loop_looks, set_up),
+      cmocka_unit_test_setup(a_loop_checks, set_up),
       cmocka_unit_test_setup(a_deadline_of_block_on, set_up),
       cmocka_unit_test_setup(the_nudged_one_frees_it, set_up),
       cmocka_unit_test_setup(a_waker_passes_and_looks, set_up),

@@ -4,7 +4,7 @@
 #include "coro_kit.hpp"
 
 extern "C" {
-#include "core/inspect/look.h"
+#include "core/inspect/describe.h"
 #include "rt/inspect/inspect.h"
 }
 
@@ -28,9 +28,9 @@ struct stops {
   static bool each(void *self, const volt_stop_ *s) {
     stop seen{s->depth, s->site ? s->site->function : "", s->line, ""};
     if (s->future) {
-      volt_look_ look;
-      volt_look_at_(s->future, &look);
-      seen.operation = look.operation;
+      volt_description_ description;
+      volt_describe_(s->future, &description);
+      seen.operation = description.operation;
     }
     EXPECT(s->calls == (!s->future && s->site));
     if (s->site) EXPECT(std::strstr(s->site->file, "coro_trail_test.cpp"));

@@ -5,7 +5,7 @@
 #include <volt/timer.h>
 
 #include "alloc_count.h"
-#include "core/hooks/counting.h"
+#include "core/hooks/counters.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "require.h"

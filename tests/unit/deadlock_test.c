@@ -6,8 +6,8 @@
 #include <volt/sight.h>
 
 #include "by_hand.h"
-#include "core/inspect/blocked.h"
-#include "core/inspect/order.h"
+#include "core/inspect/lock_order.h"
+#include "core/inspect/sleepers.h"
 #include "sight/graph/deadlocks.h"
 #include "thread_team.h"
 
@@ -151,8 +151,8 @@ static void open_gate(void) {
 /* Both looks. */
 static unsigned stuck(void) {
   by_hand_run(&h);
-  if (!volt_deadlocks_look_(d)) return 0;
-  return volt_deadlocks_look_again_(d) ? d->stuck : 0;
+  if (!volt_deadlocks_search_(d)) return 0;
+  return volt_deadlocks_search_again_(d) ? d->stuck : 0;
 }
 
 static void expect_stuck(unsigned want) {
@@ -164,7 +164,7 @@ static void expect_stuck(unsigned want) {
 
 static const char *said(void) {
   static char text[VOLT_DEADLOCK_TEXT_ + 1];
-  volt_deadlocks_say_(d);
+  volt_deadlocks_print_(d);
   size_t length = volt_text_length_(&d->text);
   memcpy(text, d->memory, length);
   text[length] = 0;
@@ -435,11 +435,11 @@ static void a_wait_that_ends_between_the_looks(void **state) {
   plays(a_then_b);
   plays(b_then_a);
   open_gate();
-  bool first = volt_deadlocks_look_(d);
+  bool first = volt_deadlocks_search_(d);
   assert_int_equal(first, VOLT_SIGHT);
   (void)volt_task_cancel(&actors[0]->task);
   by_hand_run(&h);
-  assert_false(volt_deadlocks_look_again_(d));
+  assert_false(volt_deadlocks_search_again_(d));
 }
 
 static void a_grant_between_the_looks(void **state) {
@@ -451,10 +451,10 @@ static void a_grant_between_the_looks(void **state) {
   plays(steps);
   plays(steps);
   open_gate();
-  bool first = volt_deadlocks_look_(d);
+  bool first = volt_deadlocks_search_(d);
   assert_int_equal(first, VOLT_SIGHT);
   volt_sem_set_limit(&two, 3); /* granted, and not polled yet */
-  assert_false(volt_deadlocks_look_again_(d));
+  assert_false(volt_deadlocks_search_again_(d));
   by_hand_run(&h);
   volt_sem_set_limit(&two, 2);
 }
@@ -532,9 +532,9 @@ static void lock_both(void *arg, uint32_t index) {
 }
 
 static unsigned sleepers(void) {
-  volt_blocked_ seen[8];
+  volt_sleeper_seen_ seen[8];
   uint64_t cursor = 0;
-  return volt_blocked_see_(seen, 8, &cursor);
+  return volt_sleepers_copy_(seen, 8, &cursor);
 }
 
 static void two_threads(void **state) {
@@ -670,7 +670,7 @@ static void found(void) {
 }
 
 static size_t order_taken(void) {
-  size_t length = volt_order_take_(order, sizeof order - 1);
+  size_t length = volt_lock_order_take_(order, sizeof order - 1);
   order[length] = 0;
   return length;
 }
@@ -687,7 +687,7 @@ static void a_cycle_is_reported_before_it_hangs(void **state) {
   volt_mutex m[3] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
   volt_store_relaxed(&reports, 0);
   nest(&m[0], &m[1]);
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[1], &m[0]); /* what was before does not count */
   assert_int_equal(order_taken(), 0);
   nest(&m[0], &m[2]);
@@ -698,7 +698,7 @@ static void a_cycle_is_reported_before_it_hangs(void **state) {
   assert_non_null(strstr(order, "deadlock_test.c:"));
   nest(&m[2], &m[1]);
   assert_int_equal(order_taken(), 0); /* once */
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 static void names_are_classes(void **state) {
@@ -708,7 +708,7 @@ static void names_are_classes(void **state) {
   assert_result(volt_name(&m[1], "inner"), VOLT_OK);
   assert_result(volt_name(&m[2], "outer"), VOLT_OK);
   assert_result(volt_name(&m[3], "inner"), VOLT_OK);
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[0], &m[1]);
   nest(&m[0], &m[2]); /* of one class: no order */
   assert_int_equal(order_taken(), 0);
@@ -716,7 +716,7 @@ static void names_are_classes(void **state) {
   assert_true(order_taken() > 0);
   assert_non_null(strstr(order, "'inner'"));
   assert_non_null(strstr(order, "'outer'"));
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
   for (unsigned i = 0; i < 4; i++) volt_unname(&m[i]);
 }
 
@@ -728,7 +728,7 @@ static void a_name_that_is_gone(void **state) {
   assert_non_null(name);
   strcpy(name, "passing");
   assert_result(volt_name(&m[1], name), VOLT_OK);
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[0], &m[1]);
   nest(&m[1], &m[2]);
   volt_unname(&m[1]);
@@ -737,67 +737,67 @@ static void a_name_that_is_gone(void **state) {
   nest(&m[2], &m[0]);
   assert_true(order_taken() > 0);
   assert_non_null(strstr(order, "'passing'"));
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 static void levels_are_classes(void **state) {
   (void)state;
   volt_mutex m[3] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
   for (unsigned i = 0; i < 3; i++) assert_result(volt_name_nested(&m[i], "node", i), VOLT_OK);
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[0], &m[1]);
   nest(&m[1], &m[2]);
   assert_int_equal(order_taken(), 0);
   nest(&m[2], &m[0]);
   assert_true(order_taken() > 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
   for (unsigned i = 0; i < 3; i++) volt_unname(&m[i]);
 }
 
 static void a_lock_around_keeps_them_apart(void **state) {
   (void)state;
   volt_mutex m[3] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   for (unsigned i = 0; i < 2; i++) {
     volt_mutex_lock(&m[2]);
     nest(&m[i], &m[1 - i]);
     volt_mutex_unlock(&m[2]);
   }
   assert_int_equal(order_taken(), 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 static void what_does_not_wait_has_no_order(void **state) {
   (void)state;
   volt_mutex m[2] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[0], &m[1]);
   volt_mutex_lock(&m[1]);
   assert_result(volt_mutex_try_lock(&m[0]), VOLT_OK);
   volt_mutex_unlock(&m[0]);
   volt_mutex_unlock(&m[1]);
   assert_int_equal(order_taken(), 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 /* A new object at the same place is another. */
 static void what_was_there_before(void **state) {
   (void)state;
   volt_mutex m[2] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   nest(&m[0], &m[1]);
   volt_mutex_init(&m[0]);
   volt_mutex_init(&m[1]);
   nest(&m[1], &m[0]);
   assert_int_equal(order_taken(), 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 static void more_edges_than_there_is_room(void **state) {
   (void)state;
   enum { MANY = 5000 };
   volt_mutex outer = VOLT_MUTEX_INIT;
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   for (unsigned i = 0; i < MANY; i++) {
     volt_mutex inner = VOLT_MUTEX_INIT;
     nest(&outer, &inner);
@@ -808,7 +808,7 @@ static void more_edges_than_there_is_room(void **state) {
   nest(&outer, &last);
   nest(&last, &outer);
   assert_true(order_taken() > 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 static void tasks_have_an_order_too(void **state) {
@@ -816,14 +816,14 @@ static void tasks_have_an_order_too(void **state) {
   static volt_mutex p = VOLT_MUTEX_INIT, q = VOLT_MUTEX_INIT;
   static const step one[] = {{LOCK, &p}, {LOCK, &q}, {END, NULL}};
   static const step other[] = {{LOCK, &q}, {LOCK, &p}, {END, NULL}};
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   plays(one);
   by_hand_run(&h);
   assert_int_equal(order_taken(), 0);
   plays(other);
   by_hand_run(&h);
   assert_true(order_taken() > 0);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
 }
 
 enum { ROUNDS = 400 };
@@ -868,9 +868,9 @@ static void two_threads_at_the_same_time(void **state) {
   }
   volt_store_relaxed(&crossed, 0);
   cycles = 0;
-  volt_order_switch_(found);
+  volt_lock_order_switch_(found);
   thread_team_run(2, cross, all);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
   assert_int_equal(cycles, ROUNDS);
   for (unsigned i = 0; i < 4 * ROUNDS; i++) volt_unname(&all[i / 4].m[i / 2 % 2][i % 2]);
   free(all);
@@ -881,7 +881,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
 #if VOLT_SIGHT
-    /* the first: nothing was passed on yet, or is taken for that by chance (owner.c) */
+    /* the first: nothing was passed on yet, or is taken for that by chance (holders.c) */
     TEST(two_threads_at_the_same_time),
 #endif
     TEST(two_tasks_lock_in_two_orders),

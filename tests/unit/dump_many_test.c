@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "core/inspect/blocked.h"
+#include "core/inspect/sleepers.h"
 #include "core/park/locals.h"
 #include "core/wait/fifo.h"
-#include "rt/sched/parts.h"
+#include "rt/sched/rt_internal.h"
 #include "sight/dump/dump.h"
 
 enum { MANY = 100000, OBJECTS = 1000 };
@@ -227,7 +227,7 @@ static void a_lock_of_an_object_is_not_waited_for(void **state) {
 
 static void the_lock_of_the_threads_is_not_waited_for(void **state) {
   (void)state;
-  volt_fifo_ *lock = &volt_blocked_list_of_process_()->lock;
+  volt_fifo_ *lock = &volt_sleepers_of_process_()->lock;
   uint64_t word;
   volt_fifo_lock_(lock, &word);
   assert_result(dumped_result(NULL, 0), VOLT_ETIMEDOUT);

@@ -1,7 +1,7 @@
 /* fiber_stack_test.c: what an inspector sees of a fiber that waits: which functions it is in, and what
  * it awaits. */
 #include "rt/fiber/fiber_stack.h"
-#include "core/inspect/look.h"
+#include "core/inspect/describe.h"
 #include "fiber_scene.h"
 #include "rt/fiber/fiber_switch.h"
 #include "rt/inspect/inspect.h"
@@ -112,13 +112,13 @@ static void what_has_no_stack_has_no_functions(void **state) {
 
 static struct {
   unsigned tasks;
-  volt_look_ look;
+  volt_description_ description;
   unsigned frames;
 } inspected;
 
 static bool look_at_stop(void *ctx, const volt_stop_ *stop) {
   (void)ctx;
-  if (stop->future) volt_look_at_(stop->future, &inspected.look);
+  if (stop->future) volt_describe_(stop->future, &inspected.description);
   return true;
 }
 
@@ -137,12 +137,12 @@ static bool see(void *ctx, const volt_seen_ *tasks, unsigned count) {
 
 static void expect_awaits(const char *operation, const char *kind, const void *object) {
   memset(&inspected, 0, sizeof inspected);
-  inspected.look.operation = "";
+  inspected.description.operation = "";
   assert_result(volt_inspect_(h.rt, 8, see, NULL), VOLT_OK);
   assert_int_equal(inspected.tasks, 1);
-  assert_string_equal(inspected.look.operation, operation);
-  assert_string_equal(volt_kind_name_(inspected.look.kind), kind);
-  assert_ptr_equal(inspected.look.object, object);
+  assert_string_equal(inspected.description.operation, operation);
+  assert_string_equal(volt_kind_name_(inspected.description.kind), kind);
+  assert_ptr_equal(inspected.description.object, object);
   assert_int_equal(inspected.frames > 2, UNWINDS);
 }
 

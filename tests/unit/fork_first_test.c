@@ -16,10 +16,10 @@
 #include <volt/time.h>
 
 #include "by_hand.h"
-#include "cluster/zookeeper/zookeeper_parts.h"
-#include "core/hooks/counting.h"
-#include "core/inspect/blocked.h"
-#include "core/inspect/order.h"
+#include "cluster/zookeeper/zookeeper_internal.h"
+#include "core/hooks/counters.h"
+#include "core/inspect/lock_order.h"
+#include "core/inspect/sleepers.h"
 #include "core/park/locals.h"
 #include "fork_steps.h"
 #include "io/sim/sim.h"
@@ -39,8 +39,8 @@ static void say_nothing(void) {
 }
 
 static int switch_order(void) {
-  volt_order_switch_(say_nothing);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(say_nothing);
+  volt_lock_order_switch_(NULL);
   return 0;
 }
 #endif
@@ -55,7 +55,7 @@ static int lock_two(void) {
 }
 
 static int say_for_what_it_sleeps(void) {
-  return volt_blocked_here_() ? 0 : 1;
+  return volt_sleeper_here_() ? 0 : 1;
 }
 
 static int count_alone(void) {
@@ -77,12 +77,12 @@ static int name_it(void) {
 static volt_parker parker;
 
 static void hold_queue(void) {
-  volt_fifo_ *q = volt_parked_queue_(&parker);
+  volt_fifo_ *q = volt_fiber_futex_queue_(&parker);
   volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) | VOLT_WORD_LOCKED_);
 }
 
 static void leave_queue(void) {
-  volt_fifo_ *q = volt_parked_queue_(&parker);
+  volt_fifo_ *q = volt_fiber_futex_queue_(&parker);
   volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) & ~VOLT_WORD_LOCKED_);
 }
 
@@ -90,8 +90,8 @@ static void leave_queue(void) {
 static int park_is_free(void) {
   static volt_parker other[64];
   uint64_t word;
-  volt_fifo_ *q = volt_parked_queue_(&parker), *q_other = volt_parked_queue_(other);
-  for (unsigned i = 0; q_other == q; i++) q_other = volt_parked_queue_(&other[i]);
+  volt_fifo_ *q = volt_fiber_futex_queue_(&parker), *q_other = volt_fiber_futex_queue_(other);
+  for (unsigned i = 0; q_other == q; i++) q_other = volt_fiber_futex_queue_(&other[i]);
   volt_fifo_lock_(q_other, &word);
   volt_fifo_unlock_exact_(q_other, word);
   return volt_load_relaxed(&q->word) & VOLT_WORD_LOCKED_ ? 1 : 0;

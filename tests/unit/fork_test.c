@@ -7,8 +7,8 @@
 #include <volt/fiber.h>
 
 #include "by_hand.h"
-#include "core/hooks/counting.h"
-#include "core/inspect/order.h"
+#include "core/hooks/counters.h"
+#include "core/inspect/lock_order.h"
 #include "core/park/locals.h"
 #include "thread_team.h"
 #include "unit.h"
@@ -216,7 +216,7 @@ static int park_in_the_child(void) {
   volt_rt_config config = by_hand_config(&h);
   volt_store_relaxed(&parker.word, 0); /* made anew */
   if (volt_rt_create(&h.rt, &config) != VOLT_OK) return 1;
-  if (volt_parked_queue_(&parker)->waiters != 0) return 2;
+  if (volt_fiber_futex_queue_(&parker)->waiters != 0) return 2;
   return unpark_fiber(&h) == VOLT_OK ? 0 : 3;
 }
 
@@ -229,7 +229,7 @@ static void fibers_park_anew_in_the_child(void **state) {
   assert_non_null(t);
   assert_result(volt_spawn(h.rt, t), VOLT_OK);
   by_hand_run(&h);
-  volt_fifo_ *q = volt_parked_queue_(&parker);
+  volt_fifo_ *q = volt_fiber_futex_queue_(&parker);
   assert_int_equal(q->waiters, 1);
   interrupt_in(q);
   pid_t child = fork();
@@ -261,7 +261,7 @@ static void switch_on_and_off(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
   volt_store_release(&is_inside, 1);
-  while (!volt_load_acquire(&may_leave)) volt_order_switch_(say_nothing);
+  while (!volt_load_acquire(&may_leave)) volt_lock_order_switch_(say_nothing);
 }
 
 static void the_order_of_locks_goes_on_in_the_child(void **state) {
@@ -277,7 +277,7 @@ static void the_order_of_locks_goes_on_in_the_child(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
       alarm(SECONDS); /* a hang is a failure */
-      volt_order_switch_(say_nothing);
+      volt_lock_order_switch_(say_nothing);
       _exit(0);
     }
     int status = 1;
@@ -286,7 +286,7 @@ static void the_order_of_locks_goes_on_in_the_child(void **state) {
   }
   volt_store_release(&may_leave, 1);
   thread_team_join(&team);
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
   assert_int_equal(ended, 20);
 }
 #endif

@@ -32,9 +32,9 @@ static int set_up(void **state) {
   memset(objects, 0, sizeof objects);
   memset(before, 0, sizeof before);
   for (unsigned i = A; i <= C; i++)
-    objects[i].known = (volt_graph_object_){.total = 1, .owner_n = 1};
+    objects[i].known = (volt_graph_object_){.total = 1, .holder_n = 1};
   objects[S].known = (volt_graph_object_){.total = 2, .is_shared = true};
-  objects[RW].known = (volt_graph_object_){.total = WRITER, .owner_n = WRITER, .is_shared = true};
+  objects[RW].known = (volt_graph_object_){.total = WRITER, .holder_n = WRITER, .is_shared = true};
   return 0;
 }
 
@@ -106,19 +106,19 @@ static void holds(unsigned object, uint64_t n) {
 }
 
 static void owned(unsigned object, uintptr_t who) {
-  objects[object].known.owner = who;
+  objects[object].known.holder = who;
   objects[object].known.file = "owned.c";
   objects[object].known.line = 3;
 }
 
-static unsigned first_look(void) {
+static unsigned first_check(void) {
   volt_graph_added_(g);
   return volt_graph_resolve_(g, ask, objects);
 }
 
 /* Both looks; nothing has changed between them. */
 static unsigned stuck(void) {
-  unsigned first = first_look();
+  unsigned first = first_check();
   for (unsigned i = 0; i < 64; i++) {
     volt_graph_confirm_(g, task(i), 7);
     volt_graph_confirm_(g, thread(i), 7);
@@ -304,7 +304,7 @@ static void a_deadline(void **state) {
   locks_within(1, B, 1);
   party(task(1));
   locks(A);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void a_channel_in_a_select(void **state) {
@@ -317,7 +317,7 @@ static void a_channel_in_a_select(void **state) {
   awaits(1, VOLT_ENDS_UNKNOWN_, NULL);
   party(task(1));
   locks(A);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void an_owner_that_is_not_known(void **state) {
@@ -327,7 +327,7 @@ static void an_owner_that_is_not_known(void **state) {
   locks(B);
   party(task(1));
   locks(A);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void an_owner_that_does_not_wait(void **state) {
@@ -336,14 +336,14 @@ static void an_owner_that_does_not_wait(void **state) {
   owned(B, task(5)); /* it runs, or is the waker of something else */
   party(task(0));
   locks(B);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void an_object_of_which_nothing_is_known(void **state) {
   (void)state;
   ab_ba(task(0), task(1));
   objects[A].is_unknown = true;
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void an_object_that_was_passed_on(void **state) {
@@ -356,7 +356,7 @@ static void an_object_that_was_passed_on(void **state) {
 static void a_wait_that_ends_between_the_looks(void **state) {
   (void)state;
   ab_ba(task(0), task(1));
-  assert_int_equal(first_look(), 2);
+  assert_int_equal(first_check(), 2);
   volt_graph_confirm_(g, task(0), 7);
   assert_int_equal(volt_graph_settle_(g, is_passed_on), 0);
 }
@@ -364,7 +364,7 @@ static void a_wait_that_ends_between_the_looks(void **state) {
 static void another_wait_in_the_second_look(void **state) {
   (void)state;
   ab_ba(task(0), task(1));
-  assert_int_equal(first_look(), 2);
+  assert_int_equal(first_check(), 2);
   volt_graph_confirm_(g, task(0), 7);
   volt_graph_confirm_(g, task(1), 8);
   assert_int_equal(volt_graph_settle_(g, is_passed_on), 0);
@@ -377,7 +377,7 @@ static void one_of_two_ends_between_the_looks(void **state) {
   owned(C, thread(4));
   party(thread(4));
   locks(C);
-  assert_int_equal(first_look(), 3);
+  assert_int_equal(first_check(), 3);
   volt_graph_confirm_(g, task(1), 7);
   volt_graph_confirm_(g, thread(4), 7);
   assert_int_equal(volt_graph_settle_(g, is_passed_on), 1);
@@ -394,7 +394,7 @@ static void enough_permits_elsewhere(void **state) {
     locks(S);
     holds(S, 1);
   }
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 /* A queue of places: who takes one does not give it back. */
@@ -404,7 +404,7 @@ static void permits_that_are_passed_on(void **state) {
   party(task(0));
   locks(S);
   holds(S, 2);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void a_reader_behind_a_writer(void **state) {
@@ -414,7 +414,7 @@ static void a_reader_behind_a_writer(void **state) {
   locks_by(RW, 1, 1);
   party(task(1));
   locks_by(RW, WRITER, 0);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void readers_beside_readers(void **state) {
@@ -425,7 +425,7 @@ static void readers_beside_readers(void **state) {
     locks_by(RW, 1, i);
     holds(RW, 1);
   }
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void a_join_of_which_one_may_release(void **state) {
@@ -438,7 +438,7 @@ static void a_join_of_which_one_may_release(void **state) {
   awaits(1, VOLT_ENDS_TIME_, NULL); /* this branch may unlock B */
   party(task(1));
   locks(B);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void a_branch_that_is_ready(void **state) {
@@ -459,12 +459,12 @@ static void more_than_there_is(void **state) {
   (void)state;
   party(task(0));
   locks_within(0, S, 5); /* until the limit is raised */
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
 }
 
 static void nobody_waits(void **state) {
   (void)state;
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
   assert_int_equal(volt_graph_settle_(g, is_passed_on), 0);
 }
 
@@ -500,7 +500,7 @@ static void cycles_and_those_behind_are_told(void **state) {
   party(task(2));
   locks(C);
   assert_int_equal(stuck(), 4);
-  volt_graph_tell_all_(g, tell, told);
+  volt_graph_report_all_(g, tell, told);
   assert_int_equal(tellings, 4);
   assert_int_equal(told[0].cycle, 1);
   assert_int_equal(told[0].place, 0);
@@ -523,7 +523,7 @@ static void where_a_share_was_taken_is_told(void **state) {
   (void)state;
   tellings = 0;
   permits(NULL);
-  volt_graph_tell_all_(g, tell, told);
+  volt_graph_report_all_(g, tell, told);
   assert_int_equal(tellings, 2);
   assert_string_equal(told[0].file, "held.c");
   assert_int_equal(told[0].line, 5);
@@ -533,7 +533,7 @@ static void a_graph_is_used_again(void **state) {
   (void)state;
   two_tasks(NULL);
   volt_graph_clear_(g);
-  assert_int_equal(first_look(), 0);
+  assert_int_equal(first_check(), 0);
   volt_graph_clear_(g);
   two_tasks(NULL);
 }
@@ -551,7 +551,7 @@ static void a_long_queue(void **state) {
     awaits(0, VOLT_ENDS_TASK_, (const void *)(task(i - 1) & ~(uintptr_t)3));
     volt_graph_added_(g);
   }
-  assert_int_equal(first_look(), MANY);
+  assert_int_equal(first_check(), MANY);
   volt_graph_confirm_(g, task(0), 7); /* task(1) has gone on: so all have, one by one */
   assert_int_equal(volt_graph_settle_(g, is_passed_on), 0);
 }

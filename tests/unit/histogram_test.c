@@ -8,18 +8,18 @@
 
 enum { MANY = 5000 };
 
-static volt_tallied_ tallied;
+static volt_shared_histogram_ tallied;
 static volt_histogram h;
 static uint64_t list[MANY];
 
 static void begin(void **state) {
   (void)state;
-  volt_tallied_clear_(&tallied);
+  volt_shared_histogram_clear_(&tallied);
 }
 
 static void read_it(void) {
   memset(&h, 0, sizeof h);
-  volt_tallied_read_(&tallied, &h);
+  volt_shared_histogram_read_(&tallied, &h);
 }
 
 static void nothing(void **state) {
@@ -38,8 +38,8 @@ static void steps(void **state) {
     for (uint64_t i = 0; i < 8; i++, step++) {
       uint64_t first = octave + octave / 8 * i, end = octave + octave / 8 * (i + 1);
       begin(state);
-      volt_tallied_add_(&tallied, first, 1);
-      volt_tallied_add_(&tallied, end - 1, 1);
+      volt_shared_histogram_add_(&tallied, first, 1);
+      volt_shared_histogram_add_(&tallied, end - 1, 1);
       read_it();
       assert_int_equal(h.step[step], 2);
       assert_int_equal(h.longest_ns, end - 1);
@@ -52,10 +52,10 @@ static void steps(void **state) {
 
 static void shortest_and_longest(void **state) {
   begin(state);
-  volt_tallied_add_(&tallied, 0, 1);
-  volt_tallied_add_(&tallied, 15, 1);
-  volt_tallied_add_(&tallied, UINT64_C(1) << 40, 1);
-  volt_tallied_add_(&tallied, UINT64_C(1) << 50, 1);
+  volt_shared_histogram_add_(&tallied, 0, 1);
+  volt_shared_histogram_add_(&tallied, 15, 1);
+  volt_shared_histogram_add_(&tallied, UINT64_C(1) << 40, 1);
+  volt_shared_histogram_add_(&tallied, UINT64_C(1) << 50, 1);
   read_it();
   assert_int_equal(h.count, 4);
   assert_int_equal(h.step[0], 2);
@@ -78,7 +78,7 @@ static void assert_is_close(uint64_t got, uint64_t exact) {
 static void against(unsigned count) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < count; i++) {
-    volt_tallied_add_(&tallied, list[i], 1);
+    volt_shared_histogram_add_(&tallied, list[i], 1);
     sum += list[i];
   }
   read_it();
@@ -118,8 +118,8 @@ static void against_a_sorted_list(void **state) {
 
 static void weights(void **state) {
   begin(state);
-  volt_tallied_add_(&tallied, 100, 64);
-  volt_tallied_add_(&tallied, 1000, 1);
+  volt_shared_histogram_add_(&tallied, 100, 64);
+  volt_shared_histogram_add_(&tallied, 1000, 1);
   read_it();
   assert_int_equal(h.count, 65);
   assert_int_equal(h.sum_ns, 7400);
@@ -130,7 +130,7 @@ static void weights(void **state) {
 /* A step of a lock that is taken all the time has them after minutes. */
 static void more_than_32_bits_of_one_step(void **state) {
   begin(state);
-  for (int i = 0; i < 3; i++) volt_tallied_add_(&tallied, 100, UINT32_MAX);
+  for (int i = 0; i < 3; i++) volt_shared_histogram_add_(&tallied, 100, UINT32_MAX);
   read_it();
   assert_int_equal(h.count, UINT64_C(3) * UINT32_MAX);
   assert_int_equal(volt_histogram_below(&h, 128), UINT64_C(3) * UINT32_MAX);
@@ -138,9 +138,9 @@ static void more_than_32_bits_of_one_step(void **state) {
 
 static void several_add_up(void **state) {
   begin(state);
-  volt_tallied_add_(&tallied, 2000, 1);
+  volt_shared_histogram_add_(&tallied, 2000, 1);
   read_it();
-  volt_tallied_read_(&tallied, &h);
+  volt_shared_histogram_read_(&tallied, &h);
   assert_int_equal(h.count, 2);
   assert_int_equal(h.sum_ns, 4000);
   assert_int_equal(h.longest_ns, 2000);
@@ -151,10 +151,10 @@ static void cleared(void **state) {
   const uint64_t times[] = {0, 1, 5000, UINT64_MAX};
   for (unsigned i = 0; i < 4; i++) {
     begin(state);
-    volt_tallied_add_(&tallied, times[i], 1);
+    volt_shared_histogram_add_(&tallied, times[i], 1);
     read_it();
     assert_int_equal(h.count, 1);
-    volt_tallied_clear_(&tallied);
+    volt_shared_histogram_clear_(&tallied);
     read_it();
     assert_int_equal(h.count, 0);
     assert_int_equal(h.sum_ns, 0);
@@ -164,7 +164,7 @@ static void cleared(void **state) {
 
 static void add_many(void *arg, uint32_t index) {
   (void)arg;
-  for (unsigned i = 0; i < 10000; i++) volt_tallied_add_(&tallied, i * (index + 1), 3);
+  for (unsigned i = 0; i < 10000; i++) volt_shared_histogram_add_(&tallied, i * (index + 1), 3);
 }
 
 static void by_threads_at_once(void **state) {

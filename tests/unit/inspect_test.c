@@ -8,7 +8,7 @@
 
 #include "by_hand.h"
 #include "rt/inspect/inspect.h"
-#include "rt/sched/parts.h"
+#include "rt/sched/rt_internal.h"
 #include "thread_team.h"
 
 enum { MANY = 150 };
@@ -184,7 +184,7 @@ static volt_worker_seen_ worker_polls(const volt_task *t) {
   return w;
 }
 
-static volt_worker_seen_ first_look;
+static volt_worker_seen_ first_check;
 
 static int looks_at_itself(volt_task *t, volt_ctx *ctx) {
   job *self = volt_container_of(t, job, task);
@@ -193,10 +193,10 @@ static int looks_at_itself(volt_task *t, volt_ctx *ctx) {
   assert_int_equal(inspect_one()->how, VOLT_SEEN_RUNS_);
   assert_int_equal(seen.all[0].worker, 0);
   assert_int_equal(seen.all[0].line, __LINE__ - 3);
-  first_look = worker_polls(t);
-  assert_int_equal(worker_polls(t).instance, first_look.instance);
+  first_check = worker_polls(t);
+  assert_int_equal(worker_polls(t).instance, first_check.instance);
   VOLT_YIELD(self);
-  assert_int_not_equal(worker_polls(t).instance, first_look.instance);
+  assert_int_not_equal(worker_polls(t).instance, first_check.instance);
   VOLT_TASK_END(self);
 }
 

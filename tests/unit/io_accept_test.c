@@ -46,7 +46,7 @@ static void the_new_one_is_ready_to_use(void **state) {
       char text[8] = "";
       host_begin(&h, k, kind, 4);
       kit_start(k, &one, (kit_way)way, volt_fd_accept_future(&op, &h.listener, &out));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       int client = client_of(&h);
       assert_result(kit_finish(k, &one), VOLT_OK);
       int fd = volt_fd_number(&out);
@@ -261,12 +261,12 @@ static void one_that_waits_can_be_cancelled_or_comes_through(void **state) {
         close(fillers[--count]); /* the one that found no room */
         socket_for(&d, k, &h);
         kit_start(k, &one, (kit_way)way, connect_to(&op, &d, &h));
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
         if (cancelled) {
           assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
         } else {
           kit_no_block(volt_fd_number(&h.listener));
-          while (kit_look(k, &one) == VOLT_PENDING) {
+          while (kit_check(k, &one) == VOLT_PENDING) {
             struct pollfd p = {volt_fd_number(&h.listener), POLLIN, 0};
             REQUIRE(so_far <= MOST && poll(&p, 1, 10) >= 0);
             int fd = accept(volt_fd_number(&h.listener), NULL, NULL);
@@ -331,12 +331,12 @@ static void one_that_was_begun_waits_on_in_a_select(void **state) {
       socket_for(&d, k, &h);
       volt_future *both[] = {connect_to(&op, &d, &h), volt_sem_acquire_future(&permit, &sem, 1)};
       kit_start(k, &one, (kit_way)way, volt_select_future(&select, both, 2, VOLT_SELECT_KEEP));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       volt_sem_release(&sem, 1);
       assert_result(kit_finish(k, &one), VOLT_OK);
       both[1] = volt_sem_acquire_future(&permit, &sem, 1);
       kit_start(k, &one, (kit_way)way, volt_select_future(&select, both, 2, VOLT_SELECT_FAIR));
-      for (int i = 0; i < 5; i++) assert_result(kit_look(k, &one), VOLT_PENDING);
+      for (int i = 0; i < 5; i++) assert_result(kit_check(k, &one), VOLT_PENDING);
       assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
       while (count) close(fillers[--count]);
       volt_sem_destroy(&sem);
@@ -353,7 +353,7 @@ static void give_up_a_connect(io_kit *k, kit_way way, volt_fd *d, const host *h)
   kit_one one;
   socket_for(d, k, h);
   kit_start(k, &one, way, connect_to(&op, d, h));
-  assert_result(kit_look(k, &one), VOLT_PENDING);
+  assert_result(kit_check(k, &one), VOLT_PENDING);
   assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
 }
 
@@ -376,9 +376,9 @@ static void that_a_while_has_passed_is_no_readiness(void **state) {
     REQUIRE(connect(volt_fd_number(&d), (struct sockaddr *)&h.at, h.size) == 0);
     while (write(volt_fd_number(&d), bytes, sizeof bytes) > 0) continue;
     kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &d, POLLOUT));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     while (volt_rt_run(k->rt) != VOLT_NO_DEADLINE) continue; /* until no timer runs */
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
     close(first);
     while (count) close(fillers[--count]);

@@ -63,7 +63,7 @@ static void one_that_waits_has_moved_nothing(void **state) {
       kit_one one;
       scene_begin(&s, k, what);
       kit_start(k, &one, (kit_way)way, what->begin(&s));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
       assert_int_equal(s.op.n, 0);
       what->let(&s); /* too late */
@@ -88,7 +88,7 @@ static void its_memory_may_be_used_again_at_once(void **state) {
         assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
       }
       kit_start(k, &one, (kit_way)way, what->begin(&s));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       what->let(&s);
       assert_result(kit_finish(k, &one), VOLT_OK);
       what->expect_done(&s);
@@ -154,7 +154,7 @@ static void a_send_that_has_moved_a_part_says_how_much(void **state) {
                              : volt_fd_send_future(&op, &l.near, bytes, SIZE, 0));
       for (int i = 0; i < 3; i++) {
         kit_take(l.far, &at, 4096);
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
       }
       assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
       assert_true(op.n >= at && op.n < SIZE);

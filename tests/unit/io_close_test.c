@@ -100,7 +100,7 @@ static void the_same_number_is_used_again(void **state) {
       char text[8] = "";
       kit_link_in(k, &l, i % 2 ? TCP4 : UNIX_STREAM);
       kit_start(k, &one, (kit_way)way, volt_fd_recv_future(&op, &l.near, text, 8, 0));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       kit_far_send(&l, "ab");
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_string_equal(text, "ab");
@@ -123,7 +123,7 @@ static void what_is_under_way_ends_as_closed(void **state) {
         scene_begin(&s, k, what);
         int fd = volt_fd_number(&s.l.near);
         kit_start(k, &one, (kit_way)way, what->begin(&s));
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
         kit_start(k, &closer, (kit_way)closer_way, volt_fd_close_future(&closing, &s.l.near));
         assert_result(kit_finish(k, &one), VOLT_ECLOSED);
         assert_int_equal(s.op.n, 0);

@@ -298,7 +298,7 @@ static void only_tcp_ends_with_a_short_receive(void **state) {
     REQUIRE(write(far_end, "2", 1) == 1 && write(far_end, "3", 1) == 1);
     assert_result(kit_finish(k, &one), VOLT_OK);
     kit_start(k, &one, BY_THREAD, a_recv(&op, &d));
-    assert_result(kit_look(k, &one), VOLT_OK);
+    assert_result(kit_check(k, &one), VOLT_OK);
     assert_int_equal(memory[0], '3');
     volt_fd_close(&d);
     close(far_end);
@@ -363,7 +363,7 @@ static void no_thread_waits_for_room(void **state) {
       full_begin(&f, kinds[i / 2]);
       full_socket(k, &f, &d, flags);
       kit_start(k, &one, (kit_way)way, full_connect(&f, &op, &d));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       assert_int_equal(pool_threads(k), 0);
       assert_int_equal(is_blocking(&d), flags != 0);
       full_let(&f);
@@ -401,11 +401,11 @@ static void what_waits_for_room_ends_at_once(void **state) {
         assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
       } else if (how == 1) {
         kit_start(k, &closer, (kit_way)way, volt_fd_close_future(&close_op, &d));
-        assert_result(kit_look(k, &one), VOLT_ECLOSED);
-        assert_result(kit_look(k, &closer), VOLT_OK);
+        assert_result(kit_check(k, &one), VOLT_ECLOSED);
+        assert_result(kit_check(k, &closer), VOLT_OK);
       } else {
         volt_sem_release(&sem, 1);
-        assert_result(kit_look(k, &one), VOLT_OK);
+        assert_result(kit_check(k, &one), VOLT_OK);
         assert_int_equal(volt_select_winner(&s), 1);
       }
       volt_fd_close(&d);

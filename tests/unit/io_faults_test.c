@@ -188,7 +188,7 @@ static void stream(io_kit *k, int kind, kit_way way) {
       kit_start(k, &writer, way, volt_fd_write_future(&out, &to, bytes + sent, size, -1));
       writing = true;
     }
-    if (writing && kit_look(k, &writer) != VOLT_PENDING) {
+    if (writing && kit_check(k, &writer) != VOLT_PENDING) {
       assert_result(kit_finish(k, &writer), VOLT_OK);
       sent += out.n;
       writing = false;
@@ -196,7 +196,7 @@ static void stream(io_kit *k, int kind, kit_way way) {
     if (have == sent) continue;
     faults.again = sent < STREAM ? again : 0; /* more comes, so what was called empty is reported */
     kit_start(k, &reader, way, volt_fd_read_future(&in, &from, got, sizeof got, -1));
-    if (kit_look(k, &reader) == VOLT_PENDING) {
+    if (kit_check(k, &reader) == VOLT_PENDING) {
       size_t size = sent < STREAM ? 1 : 0;
       assert_int_equal(size, 1);
       faults.again = 0;

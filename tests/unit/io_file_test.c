@@ -246,7 +246,7 @@ static void what_is_opened_need_not_be_a_file(void **state) {
     volt_future *f = volt_open_future(&op, k->rt, &d, AT_FDCWD, name, O_RDWR | O_NOCTTY, 0);
     assert_result(kit_run(k, (kit_way)way, f), VOLT_OK);
     kit_start(k, &one, (kit_way)way, volt_fd_read_future(&op, &d, text, 8, -1));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     assert_int_equal(write(master, "line\n", 5), 5);
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_string_equal(text, "line\n");
@@ -353,7 +353,7 @@ static void a_large_file_is_sent_as_room_appears(void **state) {
       file_with(&file, k, bytes, SIZE);
       kit_link_out(k, &l, TCP4);
       kit_start(k, &one, (kit_way)way, volt_fd_sendfile_future(&op, &l.near, &file, 0, SIZE));
-      for (int i = 0; kit_look(k, &one) == VOLT_PENDING && !(cancelled && i == 2); i++) {
+      for (int i = 0; kit_check(k, &one) == VOLT_PENDING && !(cancelled && i == 2); i++) {
         if (cancelled) {
           kit_take(l.far, &at, 4096);
         } else {

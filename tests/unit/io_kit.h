@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include <volt/io.h>
 
-#include "io/op/io_parts.h"
+#include "io/op/io_internal.h"
 #include "poller.h"
 #include "require.h"
 #include "thread_team.h"
@@ -191,7 +191,7 @@ static inline void kit_start(io_kit *k, kit_one *one, kit_way way, volt_future *
 }
 
 /* VOLT_PENDING, or its result. */
-static inline int kit_look(io_kit *k, kit_one *one) {
+static inline int kit_check(io_kit *k, kit_one *one) {
   errno = KIT_ERRNO;
   kit_settle(k);
   int result =
@@ -211,7 +211,7 @@ static inline void kit_forget_(kit_one *one) {
 static inline int kit_finish(io_kit *k, kit_one *one) {
   uint64_t deadline_ns = volt_deadline_s(KIT_SECONDS);
   int result;
-  while ((result = kit_look(k, one)) == VOLT_PENDING) {
+  while ((result = kit_check(k, one)) == VOLT_PENDING) {
     struct pollfd io = {volt_rt_io_descriptor(k->rt), POLLIN, 0};
     REQUIRE(volt_now_ns() < deadline_ns);
     (void)poll(&io, 1, 1); /* a timer, or a call on the pool, is not seen there */

@@ -17,7 +17,7 @@ static void it_says_what_it_is_ready_for(void **state) {
       kit_one one;
       kit_link_in(k, &l, kind);
       kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLIN));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       kit_far_send(&l, "abc");
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(op.n & POLLIN, POLLIN);
@@ -47,7 +47,7 @@ static void it_is_ready_no_more_when_it_was_read(void **state) {
       kit_link_in(k, &l, kind);
       for (int i = 0; i < 3; i++) {
         kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLIN));
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
         kit_far_send(&l, "abc");
         assert_result(kit_finish(k, &one), VOLT_OK);
         volt_future *f = volt_fd_read_future(&op, &l.near, text, sizeof text, -1);
@@ -71,7 +71,7 @@ static void the_end_behind_a_short_read_is_seen(void **state) {
       size_t n = 9;
       kit_link_in(k, &l, kind);
       kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLIN));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       kit_far_send(&l, "abc");
       assert_int_equal(shutdown(l.far, SHUT_WR), 0);
       assert_result(kit_finish(k, &one), VOLT_OK);
@@ -98,11 +98,11 @@ static void room_and_the_end_are_seen(void **state) {
       kit_start(k, &other, (kit_way)way, volt_fd_ready_future(&end, &l.near, POLLRDHUP));
       (void)kit_fill(&l);
       kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLOUT));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
-      while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
+      while (kit_check(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(op.n & POLLOUT, POLLOUT);
-      assert_result(kit_look(k, &other), VOLT_PENDING);
+      assert_result(kit_check(k, &other), VOLT_PENDING);
       assert_int_equal(shutdown(l.far, SHUT_WR), 0);
       assert_result(kit_finish(k, &other), VOLT_OK);
       assert_int_equal(end.n & POLLRDHUP, POLLRDHUP);
@@ -125,10 +125,10 @@ static void a_half_closed_peer_is_no_room(void **state) {
       kit_start(k, &other, (kit_way)way, volt_fd_ready_future(&urgent, &l.near, POLLPRI));
       assert_int_equal(shutdown(l.far, SHUT_WR), 0);
       for (int i = 0; i < 20; i++) {
-        assert_result(kit_look(k, &one), VOLT_PENDING);
-        assert_result(kit_look(k, &other), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &other), VOLT_PENDING);
       }
-      while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
+      while (kit_check(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(room.n & POLLOUT, POLLOUT);
       assert_result(kit_cancel(k, &other), VOLT_ECANCELED);
@@ -152,7 +152,7 @@ static void errors_and_hang_ups_are_always_said(void **state) {
     kit_link_out(k, &l, PIPE);
     (void)kit_fill(&l);
     kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLOUT));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     kit_close_far(&l);
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(op.n & POLLERR, POLLERR);
@@ -211,7 +211,7 @@ static void an_eventfd_is_read(void **state) {
     assert_result(volt_fd_init(&d, k->rt, fd, 0), VOLT_OK);
     for (uint64_t i = 1; i < 4; i++) {
       kit_start(k, &one, (kit_way)way, volt_fd_read_future(&op, &d, &count, sizeof count, -1));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       assert_int_equal(write(fd, &i, sizeof i), sizeof i);
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(count, i);
@@ -311,7 +311,7 @@ static void a_shared_one_stays_blocking_and_does_not_block(void **state) {
       assert_result(volt_fd_init(&d, k->rt, ends[0], VOLT_FD_SHARED), VOLT_OK);
       assert_int_equal(fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0);
       kit_start(k, &one, (kit_way)way, volt_fd_read_future(&op, &d, text, 8, -1));
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       assert_int_equal(write(ends[1], "ab", 2), 2);
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_string_equal(text, "ab");
@@ -340,7 +340,7 @@ static void all_is_written_to_a_shared_one(void **state) {
     kit_no_block(ends[0]);
     assert_result(volt_fd_init(&d, k->rt, ends[1], VOLT_FD_SHARED), VOLT_OK);
     kit_start(k, &one, (kit_way)way, volt_fd_write_future(&op, &d, bytes, SIZE, -1));
-    while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(ends[0], &at);
+    while (kit_check(k, &one) == VOLT_PENDING) (void)kit_drain(ends[0], &at);
     assert_result(kit_finish(k, &one), VOLT_OK);
     while (at < SIZE) (void)kit_drain(ends[0], &at);
     volt_fd_close(&d);

@@ -36,7 +36,7 @@ static void it_wins_when_it_can_be_done(void **state) {
                                  VOLT_SELECT_FAIR);
         kit_start(k, &one, (kit_way)way, f);
         if (!before) {
-          assert_result(kit_look(k, &one), VOLT_PENDING);
+          assert_result(kit_check(k, &one), VOLT_PENDING);
           what->let(&s);
         }
         assert_result(kit_finish(k, &one), VOLT_OK);
@@ -64,7 +64,7 @@ static void a_loser_has_moved_nothing(void **state) {
         volt_future *f = race_of(&r, volt_sem_acquire_future(&permit, &sem, 1), what->begin(&s),
                                  VOLT_SELECT_BIASED);
         kit_start(k, &one, (kit_way)way, f);
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
         volt_sem_release(&sem, 1);
         if (together) what->let(&s);
         assert_result(kit_finish(k, &one), VOLT_OK);
@@ -150,7 +150,7 @@ static void a_loser_that_is_kept_waits_on(void **state) {
       for (int i = 0; i < 3; i++) {
         volt_future *f = volt_sem_acquire_future(&permit, &sem, 1);
         kit_start(k, &one, (kit_way)way, race_of(&r, f, io, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
-        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_check(k, &one), VOLT_PENDING);
         volt_sem_release(&sem, 1);
         assert_result(kit_finish(k, &one), VOLT_OK);
         assert_int_equal(volt_select_winner(&r.select), 0);
@@ -254,7 +254,7 @@ static void the_branches_of_a_join_are_done_side_by_side(void **state) {
       }
       kit_start(k, &one, (kit_way)way, volt_join_future(&join, both, 2, VOLT_JOIN_ALL));
       what->let(&s[1]);
-      assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_check(k, &one), VOLT_PENDING);
       what->let(&s[0]);
       assert_result(kit_finish(k, &one), VOLT_OK);
       for (int i = 0; i < 2; i++) {
@@ -425,7 +425,7 @@ static void a_part_that_was_moved_decides_nothing(void **state) {
         volt_future *io = long_begin(&s, k, what), *other = rivals[i / 2](&v, k);
         kit_start(k, &one, (kit_way)way,
                   race_of(&r, first ? other : io, first ? io : other, VOLT_SELECT_BIASED));
-        if (rivals[i / 2] != rival_nap) assert_result(kit_look(k, &one), VOLT_PENDING);
+        if (rivals[i / 2] != rival_nap) assert_result(kit_check(k, &one), VOLT_PENDING);
         rival_let(&v);
         assert_result(kit_finish(k, &one), VOLT_OK);
         long_expect_lost(&s, &r, !first);
@@ -450,7 +450,7 @@ static void all_that_was_moved_wins(void **state) {
         volt_future *io = long_begin(&s, k, what), *other = rival_element(&v, k);
         kit_start(k, &one, (kit_way)way,
                   race_of(&r, first ? other : io, first ? io : other, VOLT_SELECT_BIASED));
-        while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(s.l.far, &s.taken);
+        while (kit_check(k, &one) == VOLT_PENDING) (void)kit_drain(s.l.far, &s.taken);
         assert_result(kit_finish(k, &one), VOLT_OK);
         assert_int_equal(volt_select_winner(&r.select), first);
         assert_int_equal(s.op.n, LONG);

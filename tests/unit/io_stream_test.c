@@ -45,7 +45,7 @@ static void it_waits_until_something_is_there(void **state) {
     char text[16] = "";
     kit_link_in(k, &l, kind);
     kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     kit_far_send(&l, "abc");
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(op.n, 3);
@@ -109,7 +109,7 @@ static void the_end_is_no_failure_and_n_is_0(void **state) {
     assert_int_equal(op.n, 2);
     op.n = 99;
     kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     kit_close_far(&l);
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(op.n, 0);
@@ -288,7 +288,7 @@ static void a_large_send_goes_on_as_room_appears(void **state) {
     size_t at = 0;
     kit_link_out(k, &l, kind);
     kit_start(k, &one, (kit_way)way, send_all(&op, &l.near, bytes, SIZE, kind));
-    while (kit_look(k, &one) == VOLT_PENDING) {
+    while (kit_check(k, &one) == VOLT_PENDING) {
       assert_true(at < SIZE);
       (void)kit_drain(l.far, &at);
     }
@@ -317,8 +317,8 @@ static void both_directions_at_once(void **state) {
     kit_far_send(&l, "in");
     assert_result(kit_finish(k, &receiver), VOLT_OK);
     assert_string_equal(text, "in");
-    assert_result(kit_look(k, &sender), VOLT_PENDING);
-    while (kit_look(k, &sender) == VOLT_PENDING) (void)kit_drain(l.far, &at);
+    assert_result(kit_check(k, &sender), VOLT_PENDING);
+    while (kit_check(k, &sender) == VOLT_PENDING) (void)kit_drain(l.far, &at);
     assert_result(kit_finish(k, &sender), VOLT_OK);
     while (at < filled + 1) (void)kit_drain(l.far, &at);
     assert_int_equal(at, filled + 1);
@@ -357,7 +357,7 @@ static void a_send_that_fails_in_the_middle_says_how_far_it_came(void **state) {
     kit_link_out(k, &l, UNIX_STREAM);
     for (size_t i = 0; i < SIZE; i++) bytes[i] = (unsigned char)(i % 251);
     kit_start(k, &one, (kit_way)way, volt_fd_send_future(&op, &l.near, bytes, SIZE, 0));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     kit_take(l.far, &at, 4096);
     assert_true(at > 0 && at < SIZE);
     kit_close_far(&l);

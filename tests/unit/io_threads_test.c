@@ -244,7 +244,7 @@ static void by_hand_there_is_a_descriptor_to_poll(void **state) {
       assert_int_equal(poll(&io, 1, 0), 0);
       kit_far_send(&l, "abc");
       int rounds = 0;
-      while (kit_look(k, &one) == VOLT_PENDING) {
+      while (kit_check(k, &one) == VOLT_PENDING) {
         assert_int_equal(poll(&io, 1, KIT_SECONDS * 1000), 1);
         assert_true(rounds++ < 10);
       }

@@ -6,7 +6,7 @@
 
 #include "core/future/future_ops.h"
 #include "core/future/leaf.h"
-#include "core/inspect/look.h"
+#include "core/inspect/describe.h"
 
 /* A future of two others. Its second poll, and each after that, does not look at the first. */
 typedef struct careless {
@@ -86,14 +86,14 @@ static volt_future *careless_inside(volt_future *f, unsigned i) {
   return i == 0 ? c->first : i == 1 ? &c->permit : NULL;
 }
 
-static void careless_describe(volt_future *f, volt_look_ *look) {
+static void careless_describe(volt_future *f, volt_description_ *description) {
   (void)f;
-  look->ends = VOLT_ENDS_ANY_;
+  description->ends = VOLT_ENDS_ANY_;
 }
 
 static const volt_future_ops_ careless_ops = {.operation = "careless",
                                               .cancel = careless_cancel,
-                                              .poll_ctx = volt_future_poll_long_,
+                                              .poll_ctx = volt_future_poll_slow_,
                                               .poll = careless_poll,
                                               .leave = careless_leave,
                                               .inside = careless_inside,

@@ -50,14 +50,14 @@ static void refused(void **state) {
 static void levels(void **state) {
   (void)state;
   volt_named_ named;
-  assert_false(volt_name_look_(&objects[0], &named));
+  assert_false(volt_name_find_(&objects[0], &named));
   assert_result(volt_name_nested(&objects[0], "node", 255), VOLT_OK);
-  assert_true(volt_name_look_(&objects[0], &named));
+  assert_true(volt_name_find_(&objects[0], &named));
   assert_int_equal(named.level, 255);
   unsigned slot = named.slot;
   assert_true(slot < VOLT_NAME_SLOTS_);
   assert_result(volt_name(&objects[0], "root"), VOLT_OK);
-  assert_true(volt_name_look_(&objects[0], &named));
+  assert_true(volt_name_find_(&objects[0], &named));
   assert_int_equal(named.level, 0);
   assert_int_equal(named.slot, slot);
   volt_unname(&objects[0]);

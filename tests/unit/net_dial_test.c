@@ -217,7 +217,7 @@ static void a_lookup_that_has_begun_is_awaited(void **state) {
   kit_start(k, &one, BY_TASK, volt_resolve_future(&r, k->rt, "a:1"));
   await_asked(k, 1);
   (void)volt_task_cancel(&one.task);
-  assert_result(kit_look(k, &one), VOLT_PENDING);
+  assert_result(kit_check(k, &one), VOLT_PENDING);
   volt_store_release(&names.is_shut, 0);
   (void)kit_finish(k, &one);
   volt_resolve_free(&r);
@@ -439,7 +439,7 @@ static void an_attempt_is_cancelled(void **state) {
     kit_one one;
     kit_start(k, &one, (kit_way)way, volt_dial_future(&dial, k->rt, &client, h.text, NULL));
     assert_true(volt_fd_number(&client) >= 0);
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
     assert_int_equal(volt_fd_number(&client), -1);
   }
@@ -458,7 +458,7 @@ static void a_lookup_within_a_dial_is_awaited(void **state) {
   kit_start(k, &one, BY_TASK, volt_dial_future(&dial, k->rt, &client, "a:1", NULL));
   await_asked(k, 1);
   (void)volt_task_cancel(&one.task);
-  assert_result(kit_look(k, &one), VOLT_PENDING);
+  assert_result(kit_check(k, &one), VOLT_PENDING);
   volt_store_release(&names.is_shut, 0);
   assert_result(kit_finish(k, &one), VOLT_ECANCELED);
 }

@@ -35,7 +35,7 @@ static void expect_none(io_kit *k, volt_signals *s) {
   volt_signal signal;
   kit_one one;
   kit_start(k, &one, BY_TASK, volt_signal_future(&op, s, &signal));
-  assert_result(kit_look(k, &one), VOLT_PENDING);
+  assert_result(kit_check(k, &one), VOLT_PENDING);
   assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
 }
 
@@ -67,7 +67,7 @@ static void a_waiter_is_woken(void **state) {
   FOR_EACH_WAY(way) {
     kit_one one;
     kit_start(k, &one, (kit_way)way, volt_signal_future(&op, &s, &signal));
-    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_check(k, &one), VOLT_PENDING);
     REQUIRE(kill(getpid(), SIGUSR2) == 0);
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(signal.number, SIGUSR2);

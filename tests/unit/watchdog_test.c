@@ -115,7 +115,7 @@ static void stalls(void) {
                                    1200, 1399, 1400, 1950, 2600, 2601};
   static const unsigned reported_by_then[] = {0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 5};
   for (unsigned i = 0; i < sizeof at_ms / sizeof at_ms[0]; i++) {
-    volt_watchdog_look_(&dog, at_ms[i] * MS);
+    volt_watchdog_check_(&dog, at_ms[i] * MS);
     assert_int_equal(report_count(), reported_by_then[i]);
     if (i == 3) {
       char where[80];
@@ -140,7 +140,7 @@ static void a_task_that_stalls(void **state) {
 static void look_once(void) {
   static uint64_t at_ns;
   at_ns += 1000 * MS;
-  volt_watchdog_look_(&dog, at_ns);
+  volt_watchdog_check_(&dog, at_ns);
 }
 
 /* A worker that is busy with one task after the other does not stand still. */
@@ -185,13 +185,13 @@ static void one_task_that_yields(void **state) {
 
 /* After one stall, the next begins anew; what was before a volt_watchdog_begin_() is forgotten. */
 static void stalls_twice(void) {
-  volt_watchdog_look_(&dog, 0);
-  volt_watchdog_look_(&dog, 99 * MS);
+  volt_watchdog_check_(&dog, 0);
+  volt_watchdog_check_(&dog, 99 * MS);
   volt_watchdog_begin_();
-  volt_watchdog_look_(&dog, 100 * MS);
-  volt_watchdog_look_(&dog, 199 * MS);
+  volt_watchdog_check_(&dog, 100 * MS);
+  volt_watchdog_check_(&dog, 199 * MS);
   assert_int_equal(report_count(), 0);
-  volt_watchdog_look_(&dog, 200 * MS);
+  volt_watchdog_check_(&dog, 200 * MS);
   assert_int_equal(report_count(), 1);
 }
 

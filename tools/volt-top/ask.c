@@ -127,7 +127,7 @@ static void read_stop(facts *f, volt_json_reader_ r) {
   TEXT(r, "file", to->file);
   to->line = number(r, "line");
   TEXT(r, "state", to->state);
-  TEXT(r, "owner", to->owner);
+  TEXT(r, "owner", to->holder);
   to->wanted = number(r, "wanted");
   to->waiters = number(r, "waiters");
   to->place = number(r, "place");
@@ -146,7 +146,7 @@ static void read_thread(facts *f, volt_json_reader_ r) {
   to->age_ns = number(r, "age_ns");
   TEXT(r, "thread", to->thread);
   TEXT(r, "call", to->call);
-  TEXT(r, "owner", to->owner);
+  TEXT(r, "owner", to->holder);
   read_wait(r, &to->wait);
 }
 
@@ -163,7 +163,7 @@ static void read_object(facts *f, volt_json_reader_ r) {
   TEXT(r, "name", to->name);
   TEXT(r, "kind", to->kind);
   TEXT(r, "state", to->state);
-  TEXT(r, "owner", to->owner);
+  TEXT(r, "owner", to->holder);
   to->waits = (fact_times){number(r, "waits") > 0, number(r, "waits"), number(r, "waits_p50_ns"),
                            number(r, "waits_p99_ns"), number(r, "waits_longest_ns")};
   to->holds = (fact_times){number(r, "holds") > 0, number(r, "holds"), number(r, "holds_p50_ns"),

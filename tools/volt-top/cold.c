@@ -161,7 +161,7 @@ static void read_wait(cold *c, uint64_t future, fact_wait *w) {
     read_kind(c, half(c, ops, "ops.kind"), w);
     w->object = word(c, future, "future.object");
     if (strcmp(w->operation, "volt_park_until") == 0) {
-      read_call(c, word(c, future, "parked.call"), w);
+      read_call(c, word(c, future, "fiber_futex.call"), w);
       break;
     }
     future = inner_of(c, future, w->operation);
@@ -333,13 +333,13 @@ static void read_thread(cold *c, uint64_t slot) {
   fact_thread *to = &c->f->thread[c->f->threads];
   *to = (fact_thread){.tid = half(c, slot, "slot.tid")};
   uint64_t at = slot + value_of(c, "slot.words");
-  uint64_t since_ns = word(c, at, "blocked.since_ns");
+  uint64_t since_ns = word(c, at, "sleeper.since_ns");
   to->age_ns = since_ns < c->f->at_ns ? c->f->at_ns - since_ns : 0;
-  to->wait.object = word(c, at, "blocked.object");
-  text(c, word(c, at, "blocked.call"), to->call, sizeof to->call);
+  to->wait.object = word(c, at, "sleeper.object");
+  text(c, word(c, at, "sleeper.call"), to->call, sizeof to->call);
   read_thread_name(c, to);
-  text(c, word(c, at, "blocked.operation"), to->wait.operation, sizeof to->wait.operation);
-  read_kind(c, half(c, at, "blocked.kind"), &to->wait);
+  text(c, word(c, at, "sleeper.operation"), to->wait.operation, sizeof to->wait.operation);
+  read_kind(c, half(c, at, "sleeper.kind"), &to->wait);
   read_name(c, to->wait.object, to->wait.name, sizeof to->wait.name);
   if (half(c, slot, "slot.wait") == wait) c->f->threads++;
 }
@@ -348,7 +348,7 @@ static void read_thread(cold *c, uint64_t slot) {
 
 /* The thread with that number, as the system calls it; 0: not known. */
 static uint64_t thread_of(cold *c, uint64_t which) {
-  uint64_t slot = word(c, c->n.blocked, "blocked.head");
+  uint64_t slot = word(c, c->n.sleepers, "sleeper.head");
   for (size_t i = 0; slot != 0 && i < THREADS_MAX; i++) {
     if (half(c, slot, "slot.number") == which) return half(c, slot, "slot.tid");
     slot = word(c, slot, "slot.next");
@@ -357,9 +357,9 @@ static uint64_t thread_of(cold *c, uint64_t which) {
 }
 
 /* As a dump says it. */
-static void put_owner(cold *c, uint64_t owner, uint64_t who, page *p) {
+static void put_holder(cold *c, uint64_t holder, uint64_t who, page *p) {
   char file[FACTS_TEXT];
-  uint64_t kind = who & 3, since = half(c, owner, "owner.since");
+  uint64_t kind = who & 3, since = half(c, holder, "holder.since");
   if (kind == value_of(c, "who is a thread")) {
     page_put(p, "held by thread %" PRIu64, thread_of(c, who >> 2));
   } else {
@@ -370,23 +370,23 @@ static void put_owner(cold *c, uint64_t owner, uint64_t who, page *p) {
   uint32_t held = (uint32_t)(c->f->at_ns >> STAMP_BITS) - (uint32_t)since;
   if (held >> 31) held = 0; /* since this look began */
   if (since != 0) page_put(p, " for %s", page_duration((uint64_t)held << STAMP_BITS).text);
-  text(c, word(c, owner, "owner.file"), file, sizeof file);
+  text(c, word(c, holder, "holder.file"), file, sizeof file);
   const char *slash = strrchr(file, '/');
   if (!file[0]) return;
-  page_put(p, " (%s:%u)", slash ? slash + 1 : file, (unsigned)half(c, owner, "owner.line"));
+  page_put(p, " (%s:%u)", slash ? slash + 1 : file, (unsigned)half(c, holder, "holder.line"));
 }
 
-static void read_owner(cold *c, fact_object *o) {
+static void read_holder(cold *c, fact_object *o) {
   bool is_mutex = strcmp(o->kind, "mutex") == 0;
   if (!c->f->knows_holders || (!is_mutex && strcmp(o->kind, "rwlock") != 0)) return;
-  uint64_t owner = o->object + value_of(c, is_mutex ? "mutex.owner" : "rwlock.owner");
-  uint64_t who = word(c, owner, "owner.who");
-  page p = {.at = o->owner, .max = sizeof o->owner - 1}; /* a 0 stays */
-  if (who != 0) put_owner(c, owner, who, &p);
+  uint64_t holder = o->object + value_of(c, is_mutex ? "mutex.holder" : "rwlock.holder");
+  uint64_t who = word(c, holder, "holder.who");
+  page p = {.at = o->holder, .max = sizeof o->holder - 1}; /* a 0 stays */
+  if (who != 0) put_holder(c, holder, who, &p);
 }
 
 static void read_threads(cold *c) {
-  uint64_t slot = word(c, c->n.blocked, "blocked.head");
+  uint64_t slot = word(c, c->n.sleepers, "sleeper.head");
   for (size_t i = 0; slot != 0 && i < THREADS_MAX; i++) {
     read_thread(c, slot);
     slot = word(c, slot, "slot.next");
@@ -435,7 +435,7 @@ static void gather_objects(facts *f) {
 static void read_all(cold *c, unsigned tasks) {
   facts *f = c->f;
   uint64_t rt = c->n.first;
-  f->knows_holders = numbers_have(&c->n, "owner.who");
+  f->knows_holders = numbers_have(&c->n, "holder.who");
   read_names(c);
   while (rt != 0 && f->runtimes < FACTS_RUNTIMES) {
     read_runtime(c, rt);
@@ -446,7 +446,7 @@ static void read_all(cold *c, unsigned tasks) {
   if (c->tasks > f->tasks) f->is_partial = true;
   read_threads(c);
   gather_objects(f);
-  for (unsigned i = 0; i < f->objects; i++) read_owner(c, &f->object[i]);
+  for (unsigned i = 0; i < f->objects; i++) read_holder(c, &f->object[i]);
 }
 
 static void begin(facts *f, pid_t process) {

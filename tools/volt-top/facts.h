@@ -48,7 +48,7 @@ typedef struct fact_stop {
   char function[FACTS_TEXT];
   char file[FACTS_TEXT];
   char state[FACTS_TEXT];
-  char owner[FACTS_TEXT];
+  char holder[FACTS_TEXT];
   fact_wait wait;
 } fact_stop;
 
@@ -56,7 +56,7 @@ typedef struct fact_thread {
   uint64_t tid, age_ns;
   char thread[24];
   char call[FACTS_NAME];
-  char owner[FACTS_TEXT];
+  char holder[FACTS_TEXT];
   fact_wait wait;
 } fact_thread;
 
@@ -70,7 +70,7 @@ typedef struct fact_object {
   char name[FACTS_NAME];
   char kind[32];
   char state[FACTS_TEXT];
-  char owner[FACTS_TEXT];
+  char holder[FACTS_TEXT];
   fact_times waits, holds;
 } fact_object;
 

@@ -12,7 +12,7 @@
 /* One of the structs, as it begins (src/core/hooks/numbers.h). */
 typedef struct head {
   char magic[16];
-  uint64_t bytes, sync, first, fiber_poll, blocked, names;
+  uint64_t bytes, sync, first, fiber_poll, sleepers, names;
 } head;
 
 enum {
@@ -77,7 +77,7 @@ static bool read_numbers(numbers *n, uint64_t at) {
   if (!read_head(n, at, &own) || !read_head(n, own.sync, &sync)) return false;
   n->first = own.first;
   n->fiber_poll = own.fiber_poll;
-  n->blocked = sync.blocked;
+  n->sleepers = sync.sleepers;
   n->names = sync.names;
   return add_numbers(n, at, &own) && (own.sync == at || add_numbers(n, own.sync, &sync));
 }

@@ -14,7 +14,7 @@ typedef struct numbers {
   remote r;
   uint64_t first;      /* of the runtimes; 0: there is none */
   uint64_t fiber_poll; /* of every task that is a fiber */
-  uint64_t blocked;    /* the list of threads that block */
+  uint64_t sleepers;   /* the list of threads that block */
   uint64_t names;      /* the table of names */
   number *at;
   size_t count;

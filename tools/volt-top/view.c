@@ -102,7 +102,7 @@ static void put_object(page *p, const fact_object *o) {
            w->is_known ? page_duration(w->p99_ns).text : none,
            w->is_known ? page_duration(w->longest_ns).text : none,
            o->holds.is_known ? page_duration(o->holds.p99_ns).text : none);
-  page_put(p, "%s%s%s", o->state, o->state[0] && o->owner[0] ? ", " : "", o->owner);
+  page_put(p, "%s%s%s", o->state, o->state[0] && o->holder[0] ? ", " : "", o->holder);
 }
 
 static void put_worker_head(page *p) {
@@ -163,7 +163,7 @@ static void put_thread(page *p, const fact_thread *t) {
   page_put(p, "%8s  %8" PRIu64 " %-16s %-30s ", page_duration(t->age_ns).text, t->tid, t->thread,
            t->call);
   put_wait(p, &t->wait);
-  if (t->owner[0]) page_put(p, ", %s", t->owner);
+  if (t->holder[0]) page_put(p, ", %s", t->holder);
 }
 
 static void put_head(page *p, view_table table) {
@@ -226,7 +226,7 @@ static void put_stop(page *p, const fact_stop *s) {
   if (s->for_write) page_put(p, ", to write");
   if (s->wanted > 0) page_put(p, ", %" PRIu64 " wanted", s->wanted);
   if (s->state[0]) page_put(p, " (%s)", s->state);
-  if (s->owner[0]) page_put(p, ", %s", s->owner);
+  if (s->holder[0]) page_put(p, ", %s", s->holder);
   if (s->place > 0)
     page_put(p, ", number %" PRIu64 " of %" PRIu64 " in line", s->place, s->waiters);
   if (s->has_left) page_put(p, ", %s left", page_duration(s->left_ns).text);

@@ -151,7 +151,7 @@ class Future:
     def look_at_call(self):
         """A fiber waits in a blocking call by a future of the library's own: what it waits for is the call's."""
         mem, layout = self.layout.memory, self.layout
-        call = mem.pointer(self.address + layout['parked.call'])
+        call = mem.pointer(self.address + layout['fiber_futex.call'])
 
         def member(name):
             return mem.pointer(call + layout['call.' + name])

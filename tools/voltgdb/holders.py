@@ -10,12 +10,12 @@ from .futures import CLOSED, KINDS, QUEUED, Future, Queue, seconds
 from .runtimes import all_tasks, now_of
 from .task_words import called
 
-OWNED = {'mutex': 'mutex.owner', 'rwlock': 'rwlock.owner'}
+WITH_HOLDER = {'mutex': 'mutex.holder', 'rwlock': 'rwlock.holder'}
 MOST_THREADS = 100_000
 
 
 class Blocked:
-    """A thread that sleeps in a call, by its slot (src/core/inspect/blocked.h)."""
+    """A thread that sleeps in a call, by its slot (src/core/inspect/sleepers.h)."""
 
     def __init__(self, layout, slot):
         mem = layout.memory
@@ -24,7 +24,7 @@ class Blocked:
         self.number = mem.u32(slot + layout['slot.number'])
 
         def at(member):
-            return slot + layout['slot.words'] + layout['blocked.' + member]
+            return slot + layout['slot.words'] + layout['sleeper.' + member]
 
         self.call = mem.text(mem.pointer(at('call'))) or 'a call'
         self.operation = mem.text(mem.pointer(at('operation'))) or self.call
@@ -49,9 +49,9 @@ class Blocked:
         return said + (', with a deadline' if self.deadline_ns != (1 << 64) - 1 else '')
 
 
-def blocked_threads(layout):
+def sleeping_threads(layout):
     mem = layout.memory
-    slot = mem.pointer(layout.blocked + layout['blocked.head']) if layout.blocked else 0
+    slot = mem.pointer(layout.sleepers + layout['sleeper.head']) if layout.sleepers else 0
     for _ in range(MOST_THREADS):
         if not slot:
             return
@@ -65,13 +65,13 @@ class Owner:
 
     def __init__(self, layout, kind, address):
         mem, self.layout = layout.memory, layout
-        at = address + layout[OWNED[kind]]
-        who = mem.pointer(at + layout['owner.who'])
+        at = address + layout[WITH_HOLDER[kind]]
+        who = mem.pointer(at + layout['holder.who'])
         self.how, self.party = who & 3, who & ~3
-        file = mem.text(mem.pointer(at + layout['owner.file']))
-        line = mem.u32(at + layout['owner.line'])
+        file = mem.text(mem.pointer(at + layout['holder.file']))
+        line = mem.u32(at + layout['holder.line'])
         self.place = f'{file.rsplit("/", 1)[-1]}:{line}' if file else ''
-        self.since = mem.u32(at + layout['owner.since'])
+        self.since = mem.u32(at + layout['holder.since'])
 
     def is_(self, what):
         return self.how == self.layout['who is ' + what]
@@ -87,7 +87,7 @@ class Owner:
             task = next((t for t in all_tasks(self.layout) if t.address == self.party), None)
             said = f'task {called(task)}' if task else f'task {self.party:#x}'
         elif self.is_('a thread'):
-            slept = next((b for b in blocked_threads(self.layout) if b.number == self.number()), None)
+            slept = next((b for b in sleeping_threads(self.layout) if b.number == self.number()), None)
             said = slept.called() if slept else f'the thread with number {self.number()}, which does not sleep in a call'
         else:
             return f'granted to the waiter with ctx {self.party:#x}, which has not seen it'
@@ -97,11 +97,11 @@ class Owner:
 
 
 def knows_owners(layout):
-    return layout.has('owner.who')
+    return layout.has('holder.who')
 
 
 def now_ns(layout):
-    return now_of(layout, (blocked.since_ns for blocked in blocked_threads(layout)))
+    return now_of(layout, (sleeper.since_ns for sleeper in sleeping_threads(layout)))
 
 
 def kind_at(layout, address):
@@ -111,7 +111,7 @@ def kind_at(layout, address):
             for leaf in futures.leaves(layout, task.frame):
                 if leaf.object == address and leaf.kind:
                     return KINDS.get(leaf.kind, leaf.kind)
-    return next((KINDS.get(b.kind, b.kind) for b in blocked_threads(layout) if b.object == address), '')
+    return next((KINDS.get(b.kind, b.kind) for b in sleeping_threads(layout) if b.object == address), '')
 
 
 def is_held(layout, kind, address):
@@ -129,7 +129,7 @@ class Graph:
     def __init__(self, layout):
         self.layout = layout
         self.tasks = {task.address: task for task in all_tasks(layout)}
-        self.threads = {('thread', b.number): b for b in blocked_threads(layout)}
+        self.threads = {('thread', b.number): b for b in sleeping_threads(layout)}
 
     def parties(self):
         return list(self.tasks) + list(self.threads)
@@ -156,12 +156,12 @@ class Graph:
             return all(branches) if future.operation == 'volt_join' else any(branches)
         return self.object_goes_on(future.operation, future.kind, future.object, going)
 
-    def thread_goes_on(self, blocked, going):
-        if blocked.deadline_ns != (1 << 64) - 1:
+    def thread_goes_on(self, sleeper, going):
+        if sleeper.deadline_ns != (1 << 64) - 1:
             return True
-        if blocked.future:
-            return self.future_goes_on(Future(self.layout, blocked.future), going)
-        return self.object_goes_on(blocked.operation, blocked.kind, blocked.object, going)
+        if sleeper.future:
+            return self.future_goes_on(Future(self.layout, sleeper.future), going)
+        return self.object_goes_on(sleeper.operation, sleeper.kind, sleeper.object, going)
 
     def object_goes_on(self, operation, kind, address, going):
         wanted = self.awaited(operation, kind, address)
@@ -174,7 +174,7 @@ class Graph:
             return [address] if address in self.tasks else None
         if kind == 'group':
             return self.of_group(address)
-        if kind not in OWNED or not knows_owners(self.layout) or not is_held(self.layout, kind, address):
+        if kind not in WITH_HOLDER or not knows_owners(self.layout) or not is_held(self.layout, kind, address):
             return None
         owner = Owner(self.layout, kind, address)
         if owner.is_('a task'):

@@ -111,7 +111,7 @@ class Numbers:
             raise gdb.GdbError('this volt is of another version than these commands')
         word, self.here = memory.pointer_bytes, here
         size = memory.u64(here + 16)
-        self.sync, self.first, self.fiber_poll, self.blocked, self.name_table = (
+        self.sync, self.first, self.fiber_poll, self.sleepers, self.name_table = (
             memory.pointer(here + 24 + i * word) for i in range(5))
         at = here + 24 + 5 * word
         at += -at % 8
@@ -138,7 +138,7 @@ class Layout:
             raise gdb.GdbError('there is no volt in this program, or it has not begun')
         sync = Numbers(memory, best.sync)
         self.first, self.fiber_poll = best.first, best.fiber_poll
-        self.blocked, self.name_table = sync.blocked, sync.name_table
+        self.sleepers, self.name_table = sync.sleepers, sync.name_table
         self.numbers = {**sync.numbers, **best.numbers}
 
     @staticmethod

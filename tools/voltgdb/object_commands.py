@@ -8,15 +8,15 @@ from .memory import Layout
 from .task_words import called, show
 
 
-def of_waiter(layout, waiter, tasks, blocked):
-    """Whose it is, and what it wants. blocked: threads that sleep, by their waiters."""
+def of_waiter(layout, waiter, tasks, sleepers):
+    """Whose it is, and what it wants. sleepers: threads that sleep, by their waiters."""
     mem = layout.memory
     ctx = mem.pointer(waiter + layout['waiter.ctx'])
     state = mem.u32(waiter + layout['waiter.state'])
     if ctx in tasks:
         who = f'task {called(tasks[ctx])}'
-    elif waiter in blocked:
-        who = blocked[waiter].called()
+    elif waiter in sleepers:
+        who = sleepers[waiter].called()
     else:
         thread = futures.thread_with(ctx) if ctx else None
         who = f'thread {thread.num}' if thread else f'a waker with ctx {ctx:#x}' if ctx else 'no waker'
@@ -36,10 +36,10 @@ class Waiters(Command):
         address = object_at(argument.strip())
         queue = Queue(layout, address)
         tasks = futures.owners_of_wakers(layout)
-        blocked = {thread.waiter: thread for thread in holders.blocked_threads(layout)}
+        sleepers = {thread.waiter: thread for thread in holders.sleeping_threads(layout)}
         print(f'{futures.name_of(layout, address)} {address:#x}: {queue.count} wait'.strip())
         for place, waiter in enumerate(queue.waiters(), 1):
-            print(f'{place:>4}  {of_waiter(layout, waiter, tasks, blocked)}')
+            print(f'{place:>4}  {of_waiter(layout, waiter, tasks, sleepers)}')
 
 
 class OwnerOf(Command):
@@ -58,7 +58,7 @@ class OwnerOf(Command):
         if not kind:
             raise gdb.GdbError('what is it? Say mutex, rwlock, semaphore or channel behind it')
         print(futures.object_words(layout, kind, address))
-        if kind not in holders.OWNED or not holders.is_held(layout, kind, address):
+        if kind not in holders.WITH_HOLDER or not holders.is_held(layout, kind, address):
             return
         if not holders.knows_owners(layout):
             print('  who holds it is known in builds with VOLT_SIGHT=1')
@@ -111,7 +111,7 @@ def objects_of(graph, party):
         found = list(futures.leaves(graph.layout, graph.tasks[party].frame))
     for wait in found:
         kind = futures.KINDS.get(wait.kind, wait.kind)
-        if kind in holders.OWNED and holders.knows_owners(graph.layout):
+        if kind in holders.WITH_HOLDER and holders.knows_owners(graph.layout):
             yield kind, wait.object
 
 
@@ -123,8 +123,8 @@ class Threads(Command):
     def invoke(self, argument, from_tty):
         del argument, from_tty
         layout = Layout()
-        found = list(holders.blocked_threads(layout))
+        found = list(holders.sleeping_threads(layout))
         now_ns = holders.now_ns(layout)
-        for blocked in found:
-            print(f'{blocked.called()} sleeps for {seconds(max(now_ns - blocked.since_ns, 1))} in {blocked.says()}')
+        for sleeper in found:
+            print(f'{sleeper.called()} sleeps for {seconds(max(now_ns - sleeper.since_ns, 1))} in {sleeper.says()}')
         print(f'{len(found)} threads sleep in calls')

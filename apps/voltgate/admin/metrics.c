@@ -129,9 +129,9 @@ struct tenant_list {
   bool has_failed;
 };
 
-static void read_times(struct times *times, const volt_tallied_ *h) {
+static void read_times(struct times *times, const volt_shared_histogram_ *h) {
   volt_histogram values = {.count = 0};
-  volt_tallied_read_(h, &values);
+  volt_shared_histogram_read_(h, &values);
   for (int i = 0; i < TENANT_EDGES; i++) {
     uint64_t edge_ns = UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP);
     times->at_most[i] = volt_histogram_below(&values, edge_ns);

@@ -122,8 +122,8 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
   struct tenant_row *row = &r->rows[r->row_count++];
   memcpy(row->name, tenant->name, sizeof row->name);
   tenant_view_read(&row->now, tenant);
-  volt_tallied_read_(&tenant->wait, &row->wait);
-  volt_tallied_read_(&tenant->hold, &row->hold);
+  volt_shared_histogram_read_(&tenant->wait, &row->wait);
+  volt_shared_histogram_read_(&tenant->hold, &row->hold);
 }
 
 static int compare_rows(const void *a, const void *b) {

@@ -105,7 +105,7 @@ static void cluster_say(struct cluster *c, const volt_cluster_stats_of *s, uint6
   }
 }
 
-static void cluster_look(struct cluster *c) {
+static void cluster_check(struct cluster *c) {
   volt_cluster_stats_of s;
   volt_cluster_stats(c->host, &s);
   uint64_t now_ns = volt_cluster_now_ns(c->host);
@@ -130,7 +130,7 @@ static int cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
   volt_rt *rt = self->cluster->rt;
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    cluster_look(self->cluster);
+    cluster_check(self->cluster);
     VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(rt),
                                        volt_rt_now_ns(rt) + CLUSTER_FOLLOW_NS));
   }

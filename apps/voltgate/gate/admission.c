@@ -39,10 +39,10 @@ static void admission_begin(struct admission *a, uint32_t cost, uint64_t now_ns,
   struct client *client = a->client;
   struct tenant *t = client->tenant;
   a->cost = cost;
-  volt_tallied_add_(&statistics_mine(&a->gate->statistics)->wait, wait_ns, 1);
+  volt_shared_histogram_add_(&statistics_mine(&a->gate->statistics)->wait, wait_ns, 1);
   if (t) {
     atomic_fetch_add_explicit(&t->held, 1, memory_order_relaxed);
-    volt_tallied_add_(&t->wait, wait_ns, 1);
+    volt_shared_histogram_add_(&t->wait, wait_ns, 1);
   }
   atomic_store_explicit(&client->since_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&client->state, CLIENT_HOLDS, memory_order_release);
@@ -68,9 +68,9 @@ void admission_release(struct admission *a, uint64_t now_ns) {
   uint32_t cost = a->cost;
   uint64_t hold_ns = now_ns - admission_since_ns(a);
   a->cost = 0;
-  volt_tallied_add_(&statistics_mine(&g->statistics)->hold, hold_ns, 1);
+  volt_shared_histogram_add_(&statistics_mine(&g->statistics)->hold, hold_ns, 1);
   if (t) {
-    volt_tallied_add_(&t->hold, hold_ns, 1);
+    volt_shared_histogram_add_(&t->hold, hold_ns, 1);
     atomic_fetch_sub_explicit(&t->held, 1, memory_order_relaxed);
   }
   atomic_store_explicit(&a->client->since_ns, now_ns, memory_order_relaxed);

@@ -27,8 +27,8 @@ void statistics_read(const struct statistics *s, struct statistics_values *value
     for (unsigned i = 0; i < REASON_KINDS; i++) {
       values->refused[i] += atomic_load_explicit(&part->refused[i], memory_order_relaxed);
     }
-    volt_tallied_read_(&part->wait, &values->wait);
-    volt_tallied_read_(&part->hold, &values->hold);
+    volt_shared_histogram_read_(&part->wait, &values->wait);
+    volt_shared_histogram_read_(&part->hold, &values->hold);
   }
   values->counts[COUNT_ADMITTED] = values->wait.count; /* each admission has a wait */
   for (unsigned i = 0; i < REASON_KINDS; i++) values->refused_all += values->refused[i];

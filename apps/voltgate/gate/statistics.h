@@ -27,7 +27,7 @@ enum { STATISTICS_PARTS = 8 };
 struct statistics_part {
   _Alignas(64) atomic_uint_fast64_t counts[COUNT_KINDS];
   atomic_uint_fast64_t refused[REASON_KINDS];
-  volt_tallied_ wait, hold;
+  volt_shared_histogram_ wait, hold;
 };
 
 /* Of a gate. All-zero at first. */

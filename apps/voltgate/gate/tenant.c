@@ -165,8 +165,8 @@ static bool tenants_forget(struct tenants *t, struct tenant *one) {
   pthread_mutex_unlock(&b->lock);
   if (!is_idle) return false;
   tenants_end_lease(t, one);
-  volt_tallied_clear_(&one->wait);
-  volt_tallied_clear_(&one->hold);
+  volt_shared_histogram_clear_(&one->wait);
+  volt_shared_histogram_clear_(&one->hold);
   atomic_store_explicit(&one->refused, 0, memory_order_relaxed);
   return true;
 }
@@ -328,7 +328,7 @@ void tenants_end_leases(struct tenants *t) {
 
 uint64_t tenant_admitted(const struct tenant *tenant) {
   volt_histogram waits = {.count = 0};
-  volt_tallied_read_(&tenant->wait, &waits);
+  volt_shared_histogram_read_(&tenant->wait, &waits);
   return waits.count;
 }
 

@@ -15,7 +15,7 @@ struct tenant {
   atomic_uint clients;       /* that are connected: a tenant without a client may be forgotten */
   atomic_uint held;          /* clients that hold permits */
   atomic_uint_fast64_t refused;
-  volt_tallied_ wait, hold;
+  volt_shared_histogram_ wait, hold;
   struct tenant *next; /* in its bucket */
   bool is_kept;        /* it has settings of its own: it is not forgotten */
   bool is_spare;       /* the one called "other" */

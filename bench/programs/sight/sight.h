@@ -27,7 +27,7 @@ void sight_say(const char *name, double value);
 VOLT_NORETURN VOLT_NOINLINE void sight_failed(const char *what);
 
 static inline void sight_require(bool so, const char *what) {
-  if (!VOLT_LIKELY(so)) sight_failed(what);
+  if (VOLT_UNLIKELY(!so)) sight_failed(what);
 }
 
 /* CPU time of this thread, of the process. */

@@ -121,7 +121,7 @@ double rt_resident_bytes(void);
 VOLT_NORETURN VOLT_NOINLINE void rt_failed(const char *what);
 
 static inline void rt_require(bool so, const char *what) {
-  if (!VOLT_LIKELY(so)) rt_failed(what);
+  if (VOLT_UNLIKELY(!so)) rt_failed(what);
 }
 
 /* ---- the program's allocator counts: crew.c ---- */

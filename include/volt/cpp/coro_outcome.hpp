@@ -52,7 +52,7 @@ class failure_ {
     return error_ ? code_of(error_) : static_cast<int>(VOLT_OK);
   }
   void rethrow_any() const {
-    if (!VOLT_LIKELY(!error_)) std::rethrow_exception(error_);
+    if (VOLT_UNLIKELY(error_)) std::rethrow_exception(error_);
   }
   void move_exception_from(failure_ &other) noexcept {
     error_ = std::move(other.error_);

@@ -108,7 +108,7 @@ struct promise_base_ : frame_memory_ {
   }
   /* The coroutine is about to begin, in this chain. */
   void begin(chain_ *c) noexcept {
-    if (!VOLT_LIKELY(!chain_of)) misuse_("a volt::task that has begun: it runs once");
+    if (VOLT_UNLIKELY(chain_of)) misuse_("a volt::task that has begun: it runs once");
     chain_of = c;
   }
   std::suspend_always initial_suspend() const noexcept {
@@ -167,7 +167,7 @@ inline constexpr char no_memory_ = 0;
 /* Whether a task with this handle has a coroutine: VOLT_OK, VOLT_ENOMEM, or VOLT_EINVAL: it was moved
  * from. Private. */
 inline int code_of_(std::coroutine_handle<> h) noexcept {
-  if (!VOLT_LIKELY(static_cast<bool>(h))) return VOLT_EINVAL;
+  if (VOLT_UNLIKELY(!static_cast<bool>(h))) return VOLT_EINVAL;
   return VOLT_LIKELY(h.address() != &no_memory_) ? VOLT_OK : VOLT_ENOMEM;
 }
 
@@ -203,7 +203,7 @@ struct promise_<void> : promise_base_, outcome_<void> {
 /* Destroy a coroutine where it stands. Private. */
 template <class Promise>
 void destroy_coroutine_(std::coroutine_handle<Promise> h) {
-  if (!VOLT_LIKELY(h.done())) {
+  if (VOLT_UNLIKELY(!h.done())) {
     chain_ *c = h.promise().chain_of;
     if (c) c->drop();
   }
@@ -247,7 +247,7 @@ class child_awaiter_ {
       return code == VOLT_OK ? outcome_<T>(std::move(child_.promise()))
                              : outcome_<T>::of_empty(code);
     } else {
-      if (!VOLT_LIKELY(code == VOLT_OK)) no_coroutine_(code);
+      if (VOLT_UNLIKELY(code != VOLT_OK)) no_coroutine_(code);
       return child_.promise().take();
     }
   }

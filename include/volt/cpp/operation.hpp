@@ -77,7 +77,7 @@ uint64_t deadline_after(std::chrono::duration<Rep, Period> d) noexcept {
 
 /* A future of C that is awaited: there must be one (aborts). Private. */
 inline volt_future *need_future_(volt_future *f) noexcept {
-  if (!VOLT_LIKELY(f != nullptr)) misuse_("a volt_future is awaited, and there is none");
+  if (VOLT_UNLIKELY(f == nullptr)) misuse_("a volt_future is awaited, and there is none");
   return f;
 }
 
@@ -161,7 +161,7 @@ class [[nodiscard, gnu::warn_unused]] operation : public operation_base {
   operation(const operation &) noexcept = default;
   operation &operator=(const operation &) noexcept = default;
   ~operation() {
-    if (!VOLT_LIKELY(!due_of_.is_missed())) never_waited_for_(__PRETTY_FUNCTION__);
+    if (VOLT_UNLIKELY(due_of_.is_missed())) never_waited_for_(__PRETTY_FUNCTION__);
   }
 #endif
   /* Say that this one will not be waited for. (In builds with VOLT_SIGHT=1, and so in debug builds, one
@@ -184,7 +184,7 @@ class [[nodiscard, gnu::warn_unused]] operation : public operation_base {
   /* The end of a wait that throws nothing. code: what the future polled as, or another result. */
   volt::result<Value> finish_result(int code, State &s) {
     forgo();
-    if (!VOLT_LIKELY(volt_is_ok(code))) return volt::result<Value>::failure(code);
+    if (VOLT_UNLIKELY(!volt_is_ok(code))) return volt::result<Value>::failure(code);
     if constexpr (std::is_void_v<Value>) {
       self().take(code, s);
       return volt::result<Value>::success(code);
@@ -232,7 +232,7 @@ class [[nodiscard, gnu::warn_unused]] operation : public operation_base {
   /* The end of a wait: what it gives, or throws. */
   Value finish(int code, State &s) {
     forgo();
-    if (!VOLT_LIKELY(volt_is_ok(code))) throw_(code);
+    if (VOLT_UNLIKELY(!volt_is_ok(code))) throw_(code);
     return self().take(code, s);
   }
 

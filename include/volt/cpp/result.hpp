@@ -93,7 +93,7 @@ class timed_out : public error {
 
 /* Throw if a code is a failure, for results of the C functions: `volt::check(volt_listen(...))`. */
 inline void check(int code) {
-  if (!VOLT_LIKELY(volt_is_ok(code))) throw_(code);
+  if (VOLT_UNLIKELY(!volt_is_ok(code))) throw_(code);
 }
 #endif
 
@@ -198,7 +198,7 @@ class [[nodiscard]] result {
     return volt_is_ok(code_);
   }
   T &need_value_() noexcept {
-    if (!VOLT_LIKELY(ok())) misuse_("the value of a volt::result that is a failure");
+    if (VOLT_UNLIKELY(!ok())) misuse_("the value of a volt::result that is a failure");
     return value_;
   }
 

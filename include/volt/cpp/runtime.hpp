@@ -20,7 +20,7 @@ namespace detail {
 /* The runtime in what is one, or has one: a volt_rt *, or anything whose c() is one. Aborts if there is
  * none. */
 inline volt_rt *rt_of(volt_rt *rt) noexcept {
-  if (!VOLT_LIKELY(rt != nullptr))
+  if (VOLT_UNLIKELY(rt == nullptr))
     misuse_("a runtime is needed, and there is none: it was moved or has ended");
   return rt;
 }

@@ -7,7 +7,7 @@
 #define VOLT_DETAIL_AWAIT_H
 
 #include "../async.h"
-#include "owner.h"
+#include "holders.h"
 
 /* Where a function is: one for each, among the constants of its module. Inspectors read it. */
 typedef struct volt_site_ {

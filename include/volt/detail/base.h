@@ -24,6 +24,7 @@
 #define VOLT_INLINED_ __attribute__((always_inline)) inline
 #define VOLT_NORETURN __attribute__((noreturn))
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define VOLT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
 #define VOLT_UNUSED_OK_ __attribute__((unused))
 #define VOLT_KEPT_ __attribute__((used)) /* although no code reads it */
@@ -58,6 +59,7 @@
 #define VOLT_INLINED_ inline
 #define VOLT_NORETURN
 #define VOLT_LIKELY(x) (!!(x))
+#define VOLT_UNLIKELY(x) (!!(x))
 #define VOLT_NODISCARD
 #define VOLT_UNUSED_OK_
 #define VOLT_KEPT_
@@ -81,7 +83,7 @@
  * languages, unoptimised builds), a symbol in the library. */
 #define VOLT_INLINE VOLT_API inline
 
-/* Whether the holders of objects are known: detail/owner.h. A program and the library are built
+/* Whether the holders of objects are known: detail/holders.h. A program and the library are built
  * alike. The models are of builds without. */
 #if defined(VOLT_MODEL)
 #undef VOLT_SIGHT

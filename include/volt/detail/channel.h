@@ -178,7 +178,7 @@ static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, cons
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
   uint32_t sequence = volt_chan_sequence_(ring, position);
   /* channel:S1 <- channel:S4: the place is empty, its last receiver is done (R3, R8) */
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->sequence) == sequence)) {
+  if (VOLT_UNLIKELY(volt_load_acquire(&slot->sequence) != sequence)) {
     volt_chan_await_sequence_(slot, sequence);
   }
   volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
@@ -192,7 +192,7 @@ static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, voi
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
   uint32_t sequence = volt_chan_sequence_(ring, position) + 1;
   /* channel:S3 <- channel:S2: the element is there, with what its sender did before (R3, R8) */
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->sequence) == sequence)) {
+  if (VOLT_UNLIKELY(volt_load_acquire(&slot->sequence) != sequence)) {
     volt_chan_await_sequence_(slot, sequence);
   }
   volt_chan_move_(elem, volt_chan_elem_(slot), bytes);

@@ -1,6 +1,6 @@
 /* ensemble.c: time, chance, and the heap of what will happen. */
 #include "../../core/os/hash.h"
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

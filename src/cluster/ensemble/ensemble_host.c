@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../core/os/check.h"
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 enum { DRIFT_MAX = 10000, MILLION = 1000000 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "../../core/os/check.h"
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 static ensemble_server *ensemble_server_at(volt_ensemble *e, uint32_t server, const char *call) {
   VOLT_CHECK(server < e->config.servers, call, "%p: there is no server %u", (void *)e, server);
@@ -160,7 +160,7 @@ static void ensemble_half_tick(volt_ensemble *e, ensemble_event *event) {
 static void ensemble_whole_tick(volt_ensemble *e, ensemble_event *event) {
   uint64_t tick_ns = e->config.tick_ns;
   ensemble_at_(e, event, e->now_ns / tick_ns * tick_ns + tick_ns);
-  if (e->leader != VOLT_ENSEMBLE_NONE && ensemble_leads_(e, e->leader)) ensemble_sessions_look_(e);
+  if (e->leader != VOLT_ENSEMBLE_NONE && ensemble_leads_(e, e->leader)) ensemble_sessions_check_(e);
 }
 
 /* ---- life ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 ensemble_link *ensemble_link_new_(volt_ensemble *e, volt_cluster_backend *client, uint32_t server) {
   ensemble_server *s = &e->server[server];

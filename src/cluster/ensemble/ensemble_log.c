@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 static ensemble_entry *ensemble_entry_at(const volt_ensemble *e, uint64_t place) {
   return e->log[place - e->log_first];
@@ -67,7 +67,7 @@ static void ensemble_log_forget(volt_ensemble *e) {
 
 /* ---- commit ---- */
 
-static void ensemble_tell_change(volt_ensemble *e, const ensemble_part *part) {
+static void ensemble_notify_change(volt_ensemble *e, const ensemble_part *part) {
   volt_ensemble_change change = {.kind = part->kind,
                                  .path = part->path,
                                  .data = part->data,
@@ -86,7 +86,7 @@ static void ensemble_commit(volt_ensemble *e, uint64_t count) {
   while (e->committed < count) {
     const ensemble_entry *entry = ensemble_entry_at(e, e->committed);
     e->committed += 1;
-    for (uint32_t i = 0; i < entry->count; i++) ensemble_tell_change(e, &entry->parts[i]);
+    for (uint32_t i = 0; i < entry->count; i++) ensemble_notify_change(e, &entry->parts[i]);
   }
   e->server[e->leader].known = count;
   ensemble_apply_upto_(e, e->leader, count);
@@ -99,7 +99,7 @@ static void ensemble_commit(volt_ensemble *e, uint64_t count) {
   ensemble_log_forget(e);
 }
 
-static void ensemble_look_for_majority(volt_ensemble *e) {
+static void ensemble_find_majority(volt_ensemble *e) {
   uint64_t count = e->committed;
   for (uint32_t i = 0; i < e->config.servers; i++) { /* the greatest that a majority has */
     uint64_t acked = e->server[i].acked;
@@ -188,7 +188,7 @@ void ensemble_log_arrived_(volt_ensemble *e, const ensemble_message *m) {
       break;
     case MESSAGE_ACK:
       if (e->server[m->from].acked < m->number) e->server[m->from].acked = m->number;
-      ensemble_look_for_majority(e);
+      ensemble_find_majority(e);
       break;
     case MESSAGE_COMMIT:
       if (s->known < m->number) s->known = m->number;

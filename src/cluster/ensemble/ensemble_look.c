@@ -1,7 +1,7 @@
 /* ensemble_look.c: what a test sees of the ensemble. */
 #include <stdlib.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 int volt_ensemble_look(volt_ensemble *e, const char *path, volt_cluster_node *node,
                        const char **data, uint32_t *size) {

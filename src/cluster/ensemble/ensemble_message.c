@@ -6,7 +6,7 @@
  * another leader by then. */
 #include <stdlib.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 ensemble_message *ensemble_message_new_(enum ensemble_message_kind kind) {
   ensemble_message *m = (ensemble_message *)ensemble_alloc_(1, sizeof *m);

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 enum { TICKS_MIN = 2, TICKS_MAX = 20, SESSION_FIRST = 0x1000 };
 
@@ -109,7 +109,7 @@ static void ensemble_session_end(volt_ensemble *e, ensemble_session *s) {
   ensemble_item_drop_(item);
 }
 
-void ensemble_sessions_look_(volt_ensemble *e) {
+void ensemble_sessions_check_(volt_ensemble *e) {
   ensemble_session **at = &e->sessions;
   while (*at) {
     ensemble_session *s = *at;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 enum { BUCKETS_FIRST = 64 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 static ensemble_watch **ensemble_watch_bucket(ensemble_server *s, const char *path, size_t size) {
   uint32_t hash = UINT32_C(2166136261);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_parts.h"
+#include "ensemble_internal.h"
 
 /* ---- what a client asks ---- */
 

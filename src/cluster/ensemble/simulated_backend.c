@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulated_parts.h"
+#include "simulated_client.h"
 
 #define CLOSE_NS UINT64_C(1000000000)
 #define SESSION_NS UINT64_C(10000000000)
@@ -213,7 +213,7 @@ static void simulated_process(volt_cluster_backend *b) {
     simulated_take_(b, m);
     m = next;
   }
-  if (b->state < SIMULATED_CLOSES) simulated_look_(b);
+  if (b->state < SIMULATED_CLOSES) simulated_check_(b);
   simulated_fail_(&b->failed,
                   b->state == SIMULATED_IDLE ? VOLT_CLUSTER_EEXPIRED : VOLT_CLUSTER_EAWAY);
   if (b->is_away_due) {

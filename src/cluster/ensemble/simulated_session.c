@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulated_parts.h"
+#include "simulated_client.h"
 
 enum { SEEK_MIN_NS = 1000000, SEEK_MORE_NS = 20000000 };
 
@@ -129,7 +129,7 @@ uint64_t simulated_next_ns_(const volt_cluster_backend *b) {
   return next_ns;
 }
 
-void simulated_look_(volt_cluster_backend *b) {
+void simulated_check_(volt_cluster_backend *b) {
   uint64_t now_ns = ensemble_boot_ns_(b->h);
   if (simulated_awaits(b) && now_ns >= b->heard_ns + simulated_patience_ns(b)) simulated_lose(b);
   if (simulated_is_idle(b) && now_ns >= b->asked_last_ns + b->session_ns / 3) {

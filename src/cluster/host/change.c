@@ -16,7 +16,7 @@
  *
  * Labels: change */
 #include "../../core/future/future_ops.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/wait/grant.h"
 #include "../../rt/sched/short_lock.h"
 #include "engine.h"
@@ -61,7 +61,7 @@ static void change_wake(volt_waiter *first) {
   while (first) {
     volt_waiter *w = first;
     first = w->next; /* R2 */
-    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_GRANTS_, 1);
+    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTER_GRANTS_, 1);
     volt_claimed_grant_(volt_waiter_claim_(w), VOLT_WAITER_GRANTED_);
   }
 }
@@ -77,7 +77,7 @@ static bool change_cancel(volt_future *f) {
   volt_short_lock_unlock_(list->lock);
   if (is_waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_CANCELS_, 1);
+    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTER_CANCELS_, 1);
   } else {
     volt_waiter_await_(&f->waiter); /* R1 */
   }
@@ -108,7 +108,7 @@ static int change_wait(volt_future *f, volt_cluster *c, volt_waker waker) {
   bool is_ended = c->is_ended; /* R3 */
   if (!is_ended) change_link(list, &f->waiter);
   volt_short_lock_unlock_(&c->lock);
-  if (!is_ended) volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_WAITS_, 1);
+  if (!is_ended) volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTER_WAITS_, 1);
   if (!is_ended) return VOLT_PENDING;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return VOLT_DONE;
@@ -134,8 +134,8 @@ static int change_closed_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-static void change_closed_describe(volt_future *f, volt_look_ *look) {
-  look->object = change_host(f);
+static void change_closed_describe(volt_future *f, volt_description_ *description) {
+  description->object = change_host(f);
 }
 
 static const volt_future_ops_ change_closed_ops = {.operation = "volt_cluster_close",
@@ -177,10 +177,10 @@ static int change_limit_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-static void change_limit_describe(volt_future *f, volt_look_ *look) {
+static void change_limit_describe(volt_future *f, volt_description_ *description) {
   volt_cluster_change *change = volt_container_of(f, volt_cluster_change, future);
-  look->object = change->lease;
-  volt_look_say_(look, "to %u", change->limit);
+  description->object = change->lease;
+  volt_describe_state_(description, "to %u", change->limit);
 }
 
 static const volt_future_ops_ change_limit_ops = {.operation = "volt_cluster_lease_set_limit",

@@ -55,7 +55,7 @@ void volt_cluster_stats(const volt_cluster *c, volt_cluster_stats_of *stats) {
   volt_cluster *host = (volt_cluster *)(uintptr_t)c;
   cluster_check_fork_(c, "volt_cluster_stats");
   volt_short_lock_lock_(&host->lock);
-  *stats = c->said;
+  *stats = c->published;
   volt_short_lock_unlock_(&host->lock);
   stats->valid_until_ns = cluster_valid_until_(c);
 }
@@ -77,10 +77,10 @@ void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *fo
 
 /* ---- the driver ---- */
 
-void cluster_say_(volt_cluster *c) {
+void cluster_publish_(volt_cluster *c) {
   volt_short_lock_lock_(&c->lock);
-  bool is_changed = c->said.state != c->stats.state;
-  c->said = c->stats;
+  bool is_changed = c->published.state != c->stats.state;
+  c->published = c->stats;
   volt_short_lock_unlock_(&c->lock);
   if (is_changed) (void)volt_watch_send(&c->changes, NULL);
 }
@@ -96,24 +96,24 @@ static void cluster_note_late(volt_cluster *c) {
 }
 
 /* Look at everything. Returns when to look again at the latest. */
-static uint64_t cluster_look(volt_cluster *c) {
+static uint64_t cluster_check(volt_cluster *c) {
   cluster_note_late(c);
   lease_take_rung_(c);
-  uint64_t until_ns = session_look_(c);
+  uint64_t until_ns = session_check_(c);
   uint64_t now_ns = cluster_now_(c);
   bool may_lease = session_may_lease_(c), is_other = may_lease != c->could_lease;
   c->could_lease = may_lease;
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (l->wake_ns <= now_ns || is_other) l->is_dirty = true;
     if (l->in_state[SLOT_NEW] > 0 && session_stays_valid_(c)) l->is_dirty = true;
-    bool is_looked_at = l->is_dirty;
-    if (is_looked_at) recipe_look_(l);
-    lease_refuse_(l, is_looked_at);
-    if (is_looked_at) lease_say_(l);
+    bool is_checked = l->is_dirty;
+    if (is_checked) recipe_check_(l);
+    lease_refuse_(l, is_checked);
+    if (is_checked) lease_publish_(l);
     if (l->wake_ns < until_ns) until_ns = l->wake_ns;
   }
-  uint64_t session_ns = session_look_(c); /* it may have leases now, or none */
-  cluster_say_(c);
+  uint64_t session_ns = session_check_(c); /* it may have leases now, or none */
+  cluster_publish_(c);
   c->due_ns = session_ns < until_ns ? session_ns : until_ns;
   return c->due_ns;
 }
@@ -124,14 +124,14 @@ static void cluster_end_leases(volt_cluster *c) {
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (!l->is_closed) l->local.close(l->local.ctx);
     l->is_closed = true;
-    lease_say_(l);
+    lease_publish_(l);
   }
 }
 
 static void cluster_ended(volt_cluster *c, int result) {
   c->stats.state = VOLT_CLUSTER_CLOSED;
   c->stats.session = 0;
-  cluster_say_(c);
+  cluster_publish_(c);
   volt_watch_close(&c->changes);
   change_ended_(c, result == VOLT_OK ? (int)VOLT_OK : (int)VOLT_CLUSTER_EAWAY);
 }
@@ -143,7 +143,7 @@ static int cluster_poll(volt_task *t, volt_ctx *ctx) {
   /* host:C1 <- change:K1: a driver that ends sees what came before the call to close */
   while (!volt_load_acquire(&self->is_closing)) {
     self->either[0] = volt_notify_wait_future(&self->bell_future, &self->bell);
-    self->either[1] = self->kind->wait_future(self->backend, cluster_look(self));
+    self->either[1] = self->kind->wait_future(self->backend, cluster_check(self));
     VOLT_AWAIT_RESULT(self, self->result,
                       volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED));
     if (self->result == VOLT_ECANCELED) break;
@@ -221,7 +221,7 @@ static int cluster_begin(volt_cluster *c) {
     c->backend = NULL;
     return result;
   }
-  cluster_say_(c);
+  cluster_publish_(c);
   volt_task_init(&c->task, cluster_poll);
   return volt_spawn(c->rt, &c->task);
 }

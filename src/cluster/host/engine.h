@@ -11,7 +11,7 @@
  *   recipe_pass.c    ... hosts that stand in the way: marked, and passed; slow ones, that rest
  *   recipe_hold.c    ... as one that holds: give
  *   recipe_write.c   ... transactions, and what their answers change
- *   recipe_again.c   ... which of them was done, when an answer is lost */
+ *   recipe_lost.c   ... which of them was done, when an answer is lost */
 #ifndef VOLT_CLUSTER_HOST_ENGINE_H
 #define VOLT_CLUSTER_HOST_ENGINE_H
 
@@ -23,7 +23,7 @@
 #include "../../core/os/check.h"
 #include "../recipe/names.h"
 #include "../recipe/recipe_pass.h"
-#include "cluster_parts.h"
+#include "cluster_internal.h"
 #include "validity.h"
 
 enum {
@@ -155,7 +155,7 @@ struct volt_cluster_lease {
   VOLT_PLAIN(volt_cluster_lease *) rung_next; /* in the host's stack of those that have rung */
   volt_cluster_lease *next;                   /* of the host; under its lock */
   engine_waiters changes;                     /* under its lock */
-  volt_cluster_lease_stats said;              /* under its lock: the driver's part of the stats */
+  volt_cluster_lease_stats published;         /* under its lock: the driver's part of the stats */
 
   /* the driver: what it has asked */
   volt_cluster_lease *next_driven;
@@ -227,7 +227,7 @@ struct volt_cluster_lease {
 
   /* ... time */
   uint64_t served_since_ns;   /* the quantum's begin */
-  uint64_t look_at_ns;        /* when to look at the queue; 0: when a watch fires */
+  uint64_t check_at_ns;       /* when to look at the queue; 0: when a watch fires */
   uint64_t unwanted_since_ns; /* in the queue, and no task waits */
   uint64_t idle_since_ns;
   uint32_t idle_least;
@@ -237,7 +237,7 @@ struct volt_cluster_lease {
   uint64_t tried_until_ns;   /* so long a slot is kept for the next one */
   bool has_passed;
   cluster_entry passed_for; /* the newest in the queue, when this one moved to the end of h */
-  uint32_t first_look;      /* lists to be read with the queue, because it may be the first now */
+  uint32_t first_check;     /* lists to be read with the queue, because it may be the first now */
   bool steps_back;          /* to be queued anew with the next GIVE */
   bool yields;              /* not to queue before it has looked: others with fewer slots do */
 
@@ -271,7 +271,7 @@ struct volt_cluster {
   engine_waiters closers;
   bool is_ended; /* under the lock */
   int ended_result;
-  volt_cluster_stats_of said; /* under the lock */
+  volt_cluster_stats_of published; /* under the lock */
 
   /* the driver */
   volt_cluster_lease *driven;
@@ -305,14 +305,14 @@ void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *fo
     VOLT_PRINTF_(3, 4);
 uint64_t cluster_now_(const volt_cluster *c);
 /* Publish what the driver knows of the host. */
-void cluster_say_(volt_cluster *c);
+void cluster_publish_(volt_cluster *c);
 
 /* Take the leases that have rung: they are dirty. */
 void lease_take_rung_(volt_cluster *c);
 /* Publish what the driver knows of it. */
-void lease_say_(volt_cluster_lease *l);
-/* Say to the host's half whether it is of use to wait. is_looked_at: recipe_look_() was called. */
-void lease_refuse_(volt_cluster_lease *l, bool is_looked_at);
+void lease_publish_(volt_cluster_lease *l);
+/* Say to the host's half whether it is of use to wait. is_looked_at: recipe_check_() was called. */
+void lease_refuse_(volt_cluster_lease *l, bool is_checked);
 void lease_free_(volt_cluster_lease *l);
 
 /* Complete the futures of the host's end, and those of limits. */
@@ -327,7 +327,7 @@ void change_refuse_(volt_cluster_lease *l, int result);
 /* ---- recipe.c ---- */
 
 /* Look what is to be done, and begin it, if the lease is dirty and nothing is under way. */
-void recipe_look_(volt_cluster_lease *l);
+void recipe_check_(volt_cluster_lease *l);
 /* The request of call was answered in this session. */
 void recipe_answered_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
 void recipe_watch_fired_(volt_cluster_lease *l, enum engine_ask ask);
@@ -370,7 +370,7 @@ void recipe_forget_lists_(volt_cluster_lease *l);
 /* ---- recipe_node.c ---- */
 
 /* Returns whether it has submitted a request, or there is no node to go on with. */
-bool node_look_(volt_cluster_lease *l);
+bool node_check_(volt_cluster_lease *l);
 /* Make a new generation of directories, if the numbers of this one have grown. Submits. */
 bool node_turn_(volt_cluster_lease *l);
 /* Delete the directory of the generation before, if it is empty. Submits. */
@@ -387,8 +387,8 @@ void node_saw_(volt_cluster_lease *l, uint64_t transaction, bool is_new);
 
 /* ---- recipe_queue.c, recipe_hold.c ---- */
 
-bool queue_look_(volt_cluster_lease *l); /* submits */
-bool hold_look_(volt_cluster_lease *l);  /* submits */
+bool queue_check_(volt_cluster_lease *l); /* submits */
+bool hold_check_(volt_cluster_lease *l);  /* submits */
 /* Delete the nodes of what is to be returned, and have the entry among the holders be true. Submits. */
 bool hold_give_(volt_cluster_lease *l);
 /* How many slots a host with `has` has to give, if another one that queues has fewer. */
@@ -396,7 +396,7 @@ uint32_t hold_must_(const volt_cluster_lease *l, uint32_t has);
 uint32_t hold_share_low_(const volt_cluster_lease *l);
 uint32_t hold_share_high_(const volt_cluster_lease *l);
 
-#include "../recipe/recipe_parts.h"
+#include "../recipe/recipe_internal.h"
 #include "session.h"
 #include "slots.h"
 

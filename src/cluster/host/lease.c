@@ -177,38 +177,38 @@ static int lease_error(const volt_cluster_lease *l) {
   return l->result == VOLT_ENOMEM ? (int)VOLT_OK : l->result;
 }
 
-void lease_refuse_(volt_cluster_lease *l, bool is_looked_at) {
+void lease_refuse_(volt_cluster_lease *l, bool is_checked) {
   int result = lease_error(l);
-  if (l->refused == result && (result == VOLT_OK || !is_looked_at)) return;
+  if (l->refused == result && (result == VOLT_OK || !is_checked)) return;
   bool is_new = l->refused != result;
   l->refused = result;
   if (l->local.refuse) l->local.refuse(l->local.ctx, result);
   bool has_data = session_is_connected_(l->c) && (l->watched & ENGINE_BIT(ASK_DATA));
   if (result != VOLT_OK && !has_data) change_refuse_(l, result); /* there is no limit to change */
-  if (is_new && !is_looked_at) lease_say_(l);
+  if (is_new && !is_checked) lease_publish_(l);
 }
 
-void lease_say_(volt_cluster_lease *l) {
-  volt_cluster_lease_stats *said = &l->stats;
-  int before = l->said.result; /* the driver alone writes it */
-  said->result = l->refused != VOLT_OK ? l->refused : l->result;
-  said->limit = l->data.limit;
-  said->leased = l->in_state[SLOT_IN_USE];
-  said->unproved = l->in_state[SLOT_NEW];
-  said->is_queued = l->in_queue;
-  if (!l->in_queue) said->hosts_before = 0;
-  said->era = l->data.era;
-  said->quantum_ns = recipe_quantum_(l);
+void lease_publish_(volt_cluster_lease *l) {
+  volt_cluster_lease_stats *stats = &l->stats;
+  int before = l->published.result; /* the driver alone writes it */
+  stats->result = l->refused != VOLT_OK ? l->refused : l->result;
+  stats->limit = l->data.limit;
+  stats->leased = l->in_state[SLOT_IN_USE];
+  stats->unproved = l->in_state[SLOT_NEW];
+  stats->is_queued = l->in_queue;
+  if (!l->in_queue) stats->hosts_before = 0;
+  stats->era = l->data.era;
+  stats->quantum_ns = recipe_quantum_(l);
   volt_short_lock_lock_(&l->c->lock);
-  l->said = *said;
+  l->published = *stats;
   volt_short_lock_unlock_(&l->c->lock);
-  if (before != said->result) (void)volt_watch_send(&l->c->changes, NULL);
+  if (before != stats->result) (void)volt_watch_send(&l->c->changes, NULL);
 }
 
 void volt_cluster_lease_stats_get(const volt_cluster_lease *l, volt_cluster_lease_stats *stats) {
   cluster_check_fork_(l->c, "volt_cluster_sem_stats");
   volt_short_lock_lock_(&l->c->lock);
-  *stats = l->said;
+  *stats = l->published;
   volt_short_lock_unlock_(&l->c->lock);
   l->local.count(l->local.ctx, stats);
 }

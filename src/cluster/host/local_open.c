@@ -6,7 +6,7 @@
  * those that are not quick ask first whose the host is: permit.c, lease_ring_(). */
 #include <stdlib.h>
 
-#include "local_parts.h"
+#include "local_sem.h"
 #include "wiped.h"
 
 static const volt_cluster_sem_config local_open_defaults = {0};

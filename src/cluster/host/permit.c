@@ -4,9 +4,9 @@
  * Labels: local */
 #define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include "../../core/future/leaf.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/park/spin.h"
-#include "local_parts.h"
+#include "local_sem.h"
 
 static const char permit_name[] = "volt_cluster_permit";
 static const char acquire_name[] = "volt_cluster_acquire_op";
@@ -178,7 +178,7 @@ static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire_op *a = permit_acquire_of(f);
   if (!permit_take_slot(a->sem, a->permit)) {
     permit_release_local(a->sem); /* it has just come */
-    return volt_future_poll_long_(f, ctx);
+    return volt_future_poll_slow_(f, ctx);
   }
   ctx->budget -= 1;
   return volt_future_end_(f, VOLT_OK);
@@ -189,11 +189,11 @@ static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire_op *a = permit_acquire_of(f);
   volt_cluster_sem *s = a->sem;
   bool is_first = volt_future_state_(f) == VOLT_FUTURE_INIT_;
-  if (!VOLT_LIKELY(volt_ctx_goes_on_(ctx) && is_first) ||
-      !VOLT_LIKELY(volt_sem_try_acquire(&s->local, 1) == VOLT_OK))
-    return volt_future_poll_long_(f, ctx);
-  uint32_t index = slot_stack_pop_quickly_(&s->stack);
-  if (!VOLT_LIKELY(index != 0)) return permit_acquire_slot(f, ctx);
+  if (VOLT_UNLIKELY(!volt_ctx_goes_on_(ctx) || !is_first) ||
+      VOLT_UNLIKELY(volt_sem_try_acquire(&s->local, 1) != VOLT_OK))
+    return volt_future_poll_slow_(f, ctx);
+  uint32_t index = slot_stack_pop_fast_(&s->stack);
+  if (VOLT_UNLIKELY(index == 0)) return permit_acquire_slot(f, ctx);
   permit_make(s, a->permit, index);
   ctx->budget -= 1;
   return volt_future_end_(f, VOLT_OK);
@@ -204,11 +204,11 @@ static volt_future *permit_acquire_inside(volt_future *f, unsigned i) {
   return i == 0 && has_begun ? &permit_acquire_of(f)->local : NULL;
 }
 
-static void permit_acquire_describe(volt_future *f, volt_look_ *look) {
+static void permit_acquire_describe(volt_future *f, volt_description_ *description) {
   volt_cluster_acquire_op *a = permit_acquire_of(f);
-  look->object = a->sem;
-  look->ends = VOLT_ENDS_INNER_;
-  look->wanted = 1;
+  description->object = a->sem;
+  description->ends = VOLT_ENDS_INNER_;
+  description->wanted = 1;
 }
 
 static const volt_future_ops_ permit_acquire_ops = {.operation = acquire_name,
@@ -275,7 +275,7 @@ void volt_cluster_release(volt_cluster_permit *p) {
   bool is_awaited = (volt_load_relaxed(&place->lost.queue.word) & VOLT_WORD_QUEUED_) != 0;
   VOLT_CHECK(!is_awaited, "volt_cluster_release", "%p: a lost future still waits", (void *)p);
   p->sem = NULL;
-  if (!VOLT_LIKELY(slot_stack_push_quickly_(&s->stack, place, p->place))) {
+  if (VOLT_UNLIKELY(!slot_stack_push_fast_(&s->stack, place, p->place))) {
     permit_put_back(s, place, p->place);
     return;
   }

@@ -64,7 +64,7 @@
  *
  * Labels: local */
 #include "../../sync/semaphore_limit.h"
-#include "local_parts.h"
+#include "local_sem.h"
 
 static volt_cluster_sem *csem_of(void *ctx) {
   return (volt_cluster_sem *)ctx;
@@ -120,11 +120,12 @@ void cluster_sem_init_(volt_cluster_sem *s, const volt_cluster *c, cluster_place
 
 /* Say what the driver waits for; before the limit falls (R1). */
 static void csem_ask(volt_cluster_sem *s) {
-  s->told = volt_load_relaxed(&s->slotless); /* if it is old, a ring will come */
-  uint32_t asked = s->recalled + s->retired + s->told + s->watches;
-  volt_store_relaxed(&s->asked, asked);                                   /* R1, R10 */
-  volt_store_relaxed(&s->said_back, s->recalled + s->retired + s->ready); /* both: to be counted */
-  volt_store_relaxed(&s->said_lost, s->lost);
+  s->slotless_seen = volt_load_relaxed(&s->slotless); /* if it is old, a ring will come */
+  uint32_t asked = s->recalled + s->retired + s->slotless_seen + s->watches;
+  volt_store_relaxed(&s->asked, asked); /* R1, R10 */
+  volt_store_relaxed(&s->back_snapshot,
+                     s->recalled + s->retired + s->ready); /* both: to be counted */
+  volt_store_relaxed(&s->lost_snapshot, s->lost);
 }
 
 /* I1; but: so many less. */
@@ -143,7 +144,7 @@ static void csem_recall_less(volt_cluster_sem *s) {
  * in csem_sift(), and let the tasks look again. */
 static void csem_wake_slotless(volt_cluster_sem *s) {
   if (volt_load_relaxed(&s->slotless) == 0) { /* if it is old, a ring will come */
-    if (s->told) csem_ask(s);
+    if (s->slotless_seen) csem_ask(s);
     return;
   }
   csem_set_limit(s, s->usable - s->recalled + s->lost > 0);
@@ -206,7 +207,7 @@ static uint32_t csem_used(const volt_cluster_sem *s) {
   uint32_t available = volt_sem_available(&s->local);
   uint32_t held = volt_sem_limit(&s->local);
   held = available ? held - available : held + volt_sem_excess(&s->local);
-  uint32_t lost = volt_load_relaxed(&s->said_lost); /* a snapshot, as the others */
+  uint32_t lost = volt_load_relaxed(&s->lost_snapshot); /* a snapshot, as the others */
   return held > lost ? held - lost : 0;
 }
 
@@ -357,7 +358,7 @@ static uint32_t csem_mark_lost(volt_cluster_sem *s, const cluster_slot *slot) {
 }
 
 /* R7: the marks are written. Wake the tasks that wait for it. */
-static void csem_say_lost(volt_cluster_sem *s) {
+static void csem_report_lost(volt_cluster_sem *s) {
   for (uint32_t i = 0; i < s->capacity; i++) {
     cluster_place *place = &s->stack.places[i];
     if (csem_state(place) != CLUSTER_PLACE_LOST) continue;
@@ -379,7 +380,7 @@ static void csem_lose(void *ctx, const cluster_slot *slot) {
   for (; list; marked -= 1) csem_put_unused(s, csem_take(s, &list));
   s->lost += marked; /* these were not there: their permits are out */
   csem_set_limit(s, 0);
-  csem_say_lost(s);
+  csem_report_lost(s);
 }
 
 /* ---- the rest ---- */
@@ -406,8 +407,8 @@ static void csem_count(void *ctx, volt_cluster_lease_stats *stats) {
   volt_cluster_sem *s = csem_of(ctx);
   uint32_t slotless = volt_load_relaxed(&s->slotless), used = csem_used(s); /* snapshots */
   stats->used = used > slotless ? used - slotless : 0;
-  stats->owed = volt_load_relaxed(&s->said_back); /* snapshots */
-  stats->lost = volt_load_relaxed(&s->said_lost);
+  stats->owed = volt_load_relaxed(&s->back_snapshot); /* snapshots */
+  stats->lost = volt_load_relaxed(&s->lost_snapshot);
   stats->waiting = volt_sem_waiters(&s->local) + slotless;
 }
 

@@ -172,7 +172,7 @@ void session_ask_(engine_call *call) {
 void session_lose_(volt_cluster *c) {
   /* I2. relaxed: a thread that reads 0 has nothing to see but that */
   volt_store_relaxed(&c->valid_until_ns, 0);
-  cluster_say_(c); /* before a user hears of it */
+  cluster_publish_(c); /* before a user hears of it */
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_lose_(l);
 }
 
@@ -333,7 +333,7 @@ static uint64_t session_beat_if_due(volt_cluster *c) {
   return now_ns + period_ns / 2;
 }
 
-uint64_t session_look_(volt_cluster *c) {
+uint64_t session_check_(volt_cluster *c) {
   if (c->must_connect) {
     c->must_connect = false;
     c->kind->connect(c->backend);

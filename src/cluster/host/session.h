@@ -5,7 +5,7 @@
 void session_open_(volt_cluster *c, volt_cluster_client *client);
 /* Connect if that is due, let leases become void whose time has passed, send heartbeats. Returns when
  * to be called again. */
-uint64_t session_look_(volt_cluster *c);
+uint64_t session_check_(volt_cluster *c);
 bool session_is_connected_(const volt_cluster *c);
 /* Whether leases that begin now are valid. */
 bool session_is_valid_(const volt_cluster *c);

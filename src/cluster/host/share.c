@@ -20,7 +20,7 @@
  *
  * Labels: share */
 #include "../../core/os/check.h"
-#include "local_parts.h"
+#include "local_sem.h"
 
 static cluster_share *share_of(void *ctx) {
   return (cluster_share *)ctx;
@@ -28,7 +28,7 @@ static cluster_share *share_of(void *ctx) {
 
 #define SHARE_WATCHES UINT32_C(0x80000000)
 
-static void share_say_waits(cluster_share *s) {
+static void share_publish_waits(cluster_share *s) {
   /* share:W1 <-> share:W1: of this and is_waiting(), the later one sees what came before the
    * earlier one (R1) */
   (void)volt_exchange_acq_rel(&s->waits, s->recalled | (s->watches ? SHARE_WATCHES : 0));
@@ -36,7 +36,7 @@ static void share_say_waits(cluster_share *s) {
 
 static void share_set_limit(cluster_share *s) {
   s->user.set_limit(s->slots - s->recalled, s->user.ctx);
-  share_say_waits(s); /* R1: before it counts what is held */
+  share_publish_waits(s); /* R1: before it counts what is held */
 }
 
 static uint32_t share_wanted(void *ctx) {
@@ -101,7 +101,7 @@ static uint32_t share_collect(void *ctx, cluster_slot *slots, uint32_t max) {
   for (uint32_t i = 0; i < count; i++) slots[i] = s->slot[--s->slots];
   s->recalled -= count;
   s->marked -= s->marked < count ? s->marked : count;
-  share_say_waits(s); /* I1: the limit stays */
+  share_publish_waits(s); /* I1: the limit stays */
   return count;
 }
 
@@ -137,7 +137,7 @@ static uint32_t share_idle(void *ctx) {
 
 static uint32_t share_watch_idle(void *ctx, bool on) {
   share_of(ctx)->watches = on;
-  share_say_waits(share_of(ctx)); /* R1: before it counts what is held */
+  share_publish_waits(share_of(ctx)); /* R1: before it counts what is held */
   return share_idle(ctx);
 }
 

@@ -113,7 +113,7 @@ static inline uint32_t slot_stack_pop_(slot_stack *s) {
 }
 
 /* The same in one attempt, without a wait. 0: there is none, or it has failed. */
-static inline uint32_t slot_stack_pop_quickly_(slot_stack *s) {
+static inline uint32_t slot_stack_pop_fast_(slot_stack *s) {
   uint64_t head = volt_load_acquire(
       &s->head); /* slots:T1 <- slots:P1, slots:U1: the taker sees the same as in slot_stack_head_() */
   bool may_try = (head & SLOT_STACK_OPEN) && slot_stack_top_(head) != 0;
@@ -142,7 +142,7 @@ static inline bool slot_stack_push_(slot_stack *s, cluster_place *place, uint32_
 }
 
 /* The same in one attempt, without a wait. Returns false: it may not, or it has failed. */
-static inline bool slot_stack_push_quickly_(slot_stack *s, cluster_place *place, uint32_t index) {
+static inline bool slot_stack_push_fast_(slot_stack *s, cluster_place *place, uint32_t index) {
   uint64_t head = volt_load_acquire(
       &s->head); /* slots:P2 <- slots:U1: this thread sees the same as in slot_stack_head_() */
   bool may_try = (head & SLOT_STACK_OPEN) && slot_stack_is_usable_(place);

@@ -117,6 +117,6 @@ void slots_lose_(volt_cluster_lease *l) {
   l->stats.lost_ever += lost;
   for (uint32_t i = 0; i < l->slot_count; i++) slots_set_(l, &l->slots[i], SLOT_RETURNING);
   l->served_since_ns = 0;
-  lease_say_(l);
+  lease_publish_(l);
   if (lost > 0) l->local.lose(l->local.ctx, NULL);
 }

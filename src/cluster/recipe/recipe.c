@@ -37,7 +37,7 @@
  * What can be under way, and what becomes of it
  *   read      its answer is lost (EAWAY): it is read again.
  *   WANT, TAKE, GIVE, LEAVE, MARK   EAWAY: it was done, was not, or will be. The lease is unsure, and asks
- *             the ensemble before it does anything else (recipe_again.c). EEXPIRED: as the session.
+ *             the ensemble before it does anything else (recipe_lost.c). EEXPIRED: as the session.
  *   TAKE      EEXISTS: a slot was not free; the list is read again. The answer comes when the leases
  *             of the session are not valid (the process was stopped): the slots are kept, and offered
  *             as soon as heartbeats have shown that they are valid.
@@ -136,7 +136,7 @@ uint32_t recipe_want_(volt_cluster_lease *l) {
 enum {
   RECIPE_QUANTUM_NS = 50000000,
   RECIPE_OF_TAKE_NS = 8000000, /* hosts take one after the other: an event, a read and a write */
-  RECIPE_LOOKS = 4
+  RECIPE_CHECKS = 4
 };
 
 bool recipe_complains_(volt_cluster_lease *l, int result) {
@@ -199,7 +199,8 @@ static void recipe_cut(volt_cluster_lease *l) {
 static void recipe_heed_tries(volt_cluster_lease *l) {
   if (!l->local.tries) return;
   uint64_t now_ns = cluster_now_(l->c), linger_ns = recipe_linger_(l);
-  bool hears = now_ns >= l->tried_ns + linger_ns / RECIPE_LOOKS; /* not all that try all the time */
+  bool hears =
+      now_ns >= l->tried_ns + linger_ns / RECIPE_CHECKS; /* not all that try all the time */
   enum cluster_tries tries = l->local.tries(l->local.ctx, hears);
   if (tries == CLUSTER_TRIES_NONE) l->tried_until_ns = 0;
   if (tries == CLUSTER_TRIES_ASKED && hears) {
@@ -209,7 +210,7 @@ static void recipe_heed_tries(volt_cluster_lease *l) {
     l->tried_ns = now_ns;
     l->tried_until_ns = now_ns + (stays_ns > linger_ns ? stays_ns : linger_ns);
   } else if (tries == CLUSTER_TRIES_ASKED) {
-    recipe_wake_at_(l, l->tried_ns + linger_ns / RECIPE_LOOKS);
+    recipe_wake_at_(l, l->tried_ns + linger_ns / RECIPE_CHECKS);
   }
   if (l->tried_until_ns > now_ns) recipe_wake_at_(l, l->tried_until_ns);
 }
@@ -261,7 +262,7 @@ static void recipe_return_idle(volt_cluster_lease *l) {
     recipe_take_back_(l, count);
     return;
   }
-  uint64_t step_ns = linger_ns / RECIPE_LOOKS + 1;
+  uint64_t step_ns = linger_ns / RECIPE_CHECKS + 1;
   recipe_wake_at_(l, l->idle_since_ns + ((now_ns - l->idle_since_ns) / step_ns + 1) * step_ns);
 }
 
@@ -301,15 +302,15 @@ static bool recipe_pass(volt_cluster_lease *l) {
     l->refused_until_ns = 0;
     l->watched &= ~ENGINE_BIT(ASK_DATA); /* perhaps it is allowed now */
   }
-  if (l->is_unsure && again_look_(l)) return true;
-  if (l->is_unsure || node_look_(l)) return true;
+  if (l->is_unsure && again_check_(l)) return true;
+  if (l->is_unsure || node_check_(l)) return true;
   recipe_settle(l);
   if (hold_give_(l) || node_turn_(l)) return true;
   if (l->in_state[SLOT_NEW] > 0) { /* no read is in the way if they are to be given back */
     recipe_forget_lists_(l);
     return false;
   }
-  return queue_look_(l) || hold_look_(l);
+  return queue_check_(l) || hold_check_(l);
 }
 
 static void recipe_close(volt_cluster_lease *l) {
@@ -318,7 +319,7 @@ static void recipe_close(volt_cluster_lease *l) {
   l->local.close(l->local.ctx);
 }
 
-void recipe_look_(volt_cluster_lease *l) {
+void recipe_check_(volt_cluster_lease *l) {
   /* recipe:C1 <- lease:K1: the driver sees what came before the call to close */
   if (volt_load_acquire(&l->is_closing) && !l->is_closed) recipe_close(l);
   if (l->is_closed) change_refuse_(l, VOLT_ECLOSED); /* also those that came just then */
@@ -366,7 +367,7 @@ void recipe_watch_fired_(volt_cluster_lease *l, enum engine_ask ask) {
                                                  : ENGINE_BIT(ask);
   l->watched &= ~ENGINE_BIT(ask);
   l->seen &= ~list;
-  if (ask == ASK_BEFORE_IN_QUEUE) l->first_look = ENGINE_BIT(ASK_SLOTS) | ENGINE_BIT(ASK_HOLDERS);
+  if (ask == ASK_BEFORE_IN_QUEUE) l->first_check = ENGINE_BIT(ASK_SLOTS) | ENGINE_BIT(ASK_HOLDERS);
   if (ask == ASK_NODE) l->is_missing = false; /* it may be there now */
   l->is_dirty = true;
 }
@@ -401,7 +402,7 @@ void recipe_expired_(volt_cluster_lease *l) {
   l->watched = 0;
   l->is_unsure = false;
   l->doubtful.count = 0;
-  l->look_at_ns = 0;
+  l->check_at_ns = 0;
   l->steps_back = false;
   l->yields = false;
   l->pass.rests_until_ns = 0;

@@ -99,7 +99,7 @@ typedef struct hold_others {
   const cluster_entry *newest; /* this host's included. NULL: the queue is empty */
 } hold_others;
 
-static hold_others hold_look_at(volt_cluster_lease *l, uint32_t mine) {
+static hold_others hold_read_others(volt_cluster_lease *l, uint32_t mine) {
   hold_others o = {.fewest = UINT32_MAX};
   (void)view_hosts_(l);
   uint32_t high = hold_share_high_(l);
@@ -209,18 +209,18 @@ static bool hold_delete_old(volt_cluster_lease *l) {
   return node_delete_old_(l, CLUSTER_HOLDERS) || node_delete_old_(l, CLUSTER_QUEUE);
 }
 
-bool hold_look_(volt_cluster_lease *l) {
+bool hold_check_(volt_cluster_lease *l) {
   uint32_t lists = ENGINE_BIT(ASK_QUEUE) | ENGINE_BIT(ASK_HOLDERS);
   if (!l->in_holders) {
-    l->look_at_ns = 0;
+    l->check_at_ns = 0;
     return false;
   }
   uint64_t now_ns = cluster_now_(l->c);
-  if (l->look_at_ns > now_ns) {
-    recipe_wake_at_(l, l->look_at_ns);
+  if (l->check_at_ns > now_ns) {
+    recipe_wake_at_(l, l->check_at_ns);
     return false;
   }
-  bool is_due = l->look_at_ns != 0;
+  bool is_due = l->check_at_ns != 0;
   if (!is_due && (l->watched & ENGINE_BIT(ASK_BEFORE_IN_HOLDERS))) return false;
   bool is_watching = (l->watched & ENGINE_BIT(ASK_QUEUE)) != 0;
   if (!is_due && is_watching && !(l->seen & ENGINE_BIT(ASK_QUEUE))) return false;
@@ -228,7 +228,7 @@ bool hold_look_(volt_cluster_lease *l) {
   if (view_need_(l, lists)) return true;
   if (hold_delete_old(l)) return true;
   uint32_t mine = recipe_active_(l);
-  hold_others o = hold_look_at(l, mine);
+  hold_others o = hold_read_others(l, mine);
   if (l->yields && o.need == 0) {
     l->yields = false;
     l->is_dirty = true; /* it may queue again */
@@ -236,12 +236,12 @@ bool hold_look_(volt_cluster_lease *l) {
   if (o.need > 0 && hold_has_served(l) && view_need_(l, ENGINE_BIT(ASK_SLOTS))) return true;
   bool is_late = node_has_old_(l, CLUSTER_QUEUE); /* R3 */
   if (o.count == 0 && !is_late) {
-    l->look_at_ns = 0;
+    l->check_at_ns = 0;
     if (hold_pass_on(l, &o)) return true; /* R2 */
     return is_watching ? false : hold_watch(l);
   }
   uint64_t served_ns = l->served_since_ns + recipe_quantum_(l);
-  l->look_at_ns = served_ns > now_ns ? served_ns : now_ns + recipe_quantum_(l);
-  recipe_wake_at_(l, l->look_at_ns);
+  l->check_at_ns = served_ns > now_ns ? served_ns : now_ns + recipe_quantum_(l);
+  recipe_wake_at_(l, l->check_at_ns);
   return o.count > 0 && hold_serve(l, &o, mine);
 }

@@ -286,7 +286,7 @@ static bool node_change(volt_cluster_lease *l) {
   return false;
 }
 
-bool node_look_(volt_cluster_lease *l) {
+bool node_check_(volt_cluster_lease *l) {
   if (l->is_missing) {
     return l->config.limit > 0 && !l->is_closed ? node_make(l) : node_await(l);
   }

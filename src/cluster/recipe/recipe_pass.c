@@ -55,7 +55,7 @@
 #include "../host/engine.h"
 
 enum {
-  PASS_LOOK = 2,
+  PASS_CHECK = 2,
   PASS_PATIENCE = 4,
   PASS_REST = 8,
   PASS_REST_SESSIONS = 8,
@@ -158,7 +158,7 @@ static bool pass_later(volt_cluster_lease *l, uint64_t ns) {
 /* R4. All that wait look about as often as one that is second. */
 static uint64_t pass_next_ns(const volt_cluster_lease *l) {
   uint64_t places = l->stats.hosts_before > 0 ? l->stats.hosts_before : 1;
-  uint64_t in_ns = pass_min(places * PASS_LOOK * recipe_quantum_(l), l->c->stats.session_ns / 2);
+  uint64_t in_ns = pass_min(places * PASS_CHECK * recipe_quantum_(l), l->c->stats.session_ns / 2);
   return cluster_now_(l->c) + in_ns;
 }
 
@@ -179,7 +179,7 @@ static bool pass_waits(volt_cluster_lease *l, const cluster_entry *first) {
   return is_known ? pass_mark(l) : view_watch_entry_(l, ASK_FIRST_IN_QUEUE, first);
 }
 
-bool pass_look_(volt_cluster_lease *l) {
+bool pass_check_(volt_cluster_lease *l) {
   if (l->pass.poll_ns == 0) l->pass.poll_ns = pass_next_ns(l);
   if (cluster_now_(l->c) < l->pass.poll_ns) return pass_later(l, l->pass.poll_ns);
   if (view_need_(l, ENGINE_BIT(ASK_SLOTS))) return true;
@@ -221,7 +221,7 @@ const char *pass_asks_(volt_cluster_lease *l) {
   return l->pass.asks;
 }
 
-static uint64_t pass_rest_look_ns(const volt_cluster_lease *l) {
+static uint64_t pass_rest_check_ns(const volt_cluster_lease *l) {
   uint64_t in_ns = pass_stay_ns(l) > recipe_quantum_(l) ? pass_stay_ns(l) : recipe_quantum_(l);
   return pass_min(cluster_now_(l->c) + in_ns, l->pass.rests_until_ns);
 }
@@ -234,7 +234,7 @@ void pass_begin_rest_(volt_cluster_lease *l) {
   stays_ns = pass_min(stays_ns, PASS_REST_SESSIONS * l->c->stats.session_ns);
   l->stats.rests += 1;
   l->pass.rests_until_ns = cluster_now_(l->c) + stays_ns;
-  l->pass.rest_look_ns = pass_rest_look_ns(l);
+  l->pass.rest_check_ns = pass_rest_check_ns(l);
   l->pass.rest_saw_free = false;
 }
 
@@ -245,20 +245,20 @@ bool pass_is_resting_(const volt_cluster_lease *l) {
 bool pass_rests_(volt_cluster_lease *l, bool *has_asked) {
   *has_asked = false;
   if (!pass_is_resting_(l)) return false;
-  if (cluster_now_(l->c) >= l->pass.rest_look_ns) {
+  if (cluster_now_(l->c) >= l->pass.rest_check_ns) {
     *has_asked = view_need_(l, ENGINE_BIT(ASK_QUEUE) | ENGINE_BIT(ASK_SLOTS));
     if (*has_asked) return true;
-    l->pass.rest_look_ns = pass_rest_look_ns(l);
+    l->pass.rest_check_ns = pass_rest_check_ns(l);
     bool is_free = view_free_count_(l) > 0, is_alone = l->queue.count == 0;
     if (is_free && (is_alone || l->pass.rest_saw_free))
       l->pass.rests_until_ns = 0; /* none takes them */
     l->pass.rest_saw_free = is_free;
   }
-  recipe_wake_at_(l, l->pass.rest_look_ns);
+  recipe_wake_at_(l, l->pass.rest_check_ns);
   return pass_is_resting_(l);
 }
 
-void pass_look_at_own_(volt_cluster_lease *l) {
+void pass_check_own_(volt_cluster_lease *l) {
   l->pass.first = l->queue_entry;
   l->pass.first_since_ns = 0;
   (void)view_watch_entry_(l, ASK_FIRST_IN_QUEUE, &l->pass.first);

@@ -15,7 +15,7 @@ typedef struct pass_state {
   uint64_t poll_ns;        /* when to look again */
   bool is_marked;          /* its own entry is */
   uint64_t rests_until_ns; /* not to queue before, if others do */
-  uint64_t rest_look_ns;   /* when to look whether they do */
+  uint64_t rest_check_ns;  /* when to look whether they do */
   bool rest_saw_free;      /* slots, then */
   char asks[32];           /* the data of its entry */
 } pass_state;
@@ -29,7 +29,7 @@ bool pass_is_marked_(const volt_cluster_lease *l, const cluster_entry *e);
 /* The entry right before this place that is not this host's, and not marked; NULL: none. */
 const cluster_entry *pass_before_(const volt_cluster_lease *l, uint32_t place);
 /* The host waits for another one: look now and then whether that stands in the way. Submits. */
-bool pass_look_(volt_cluster_lease *l);
+bool pass_check_(volt_cluster_lease *l);
 /* The entry before, or the first one, was read. Returns whether it is marked. */
 bool pass_read_(volt_cluster_lease *l, bool is_before, const volt_cluster_request *r);
 /* The transaction that marks was answered. */
@@ -42,6 +42,6 @@ bool pass_rests_(volt_cluster_lease *l, bool *has_asked);
 void pass_begin_rest_(volt_cluster_lease *l);
 bool pass_is_resting_(const volt_cluster_lease *l);
 /* The first finds no slot: read its own entry, for a mark. Submits. */
-void pass_look_at_own_(volt_cluster_lease *l);
+void pass_check_own_(volt_cluster_lease *l);
 
 #endif

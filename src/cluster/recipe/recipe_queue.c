@@ -135,11 +135,11 @@ static bool queue_first(volt_cluster_lease *l, uint32_t want) {
   if (free > 0) return queue_take(l, want, free, has_others);
   if (l->pass.is_marked) return queue_step_back(l, want);
   if (l->watched & ENGINE_BIT(ASK_SLOTS)) return false;
-  pass_look_at_own_(l);
+  pass_check_own_(l);
   return view_watch_(l, ASK_SLOTS);
 }
 
-bool queue_look_(volt_cluster_lease *l) {
+bool queue_check_(volt_cluster_lease *l) {
   uint32_t want = recipe_want_(l);
   bool has_asked = false;
   if (!l->in_holders) l->yields = false;
@@ -148,9 +148,10 @@ bool queue_look_(volt_cluster_lease *l) {
   }
   if (!l->in_queue) return want > 0 && !l->yields && queue_begin(l, want);
   if (queue_is_unwanted(l, want)) return queue_enter(l, 0);
-  if (l->watched & ENGINE_BIT(ASK_BEFORE_IN_QUEUE)) return pass_look_(l);
-  uint32_t lists = ENGINE_BIT(ASK_QUEUE) | l->first_look; /* it may be the first now: save a read */
-  l->first_look = 0;
+  if (l->watched & ENGINE_BIT(ASK_BEFORE_IN_QUEUE)) return pass_check_(l);
+  uint32_t lists =
+      ENGINE_BIT(ASK_QUEUE) | l->first_check; /* it may be the first now: save a read */
+  l->first_check = 0;
   bool is_first = queue_waits_for_slot(l) && !l->pass.is_marked;
   if (is_first && want > 0) return false; /* and it stays it */
   if (view_need_(l, lists)) return true;

@@ -233,7 +233,8 @@ void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_clu
     bool is_marked = is_queue && pass_read_(l, ask == ASK_BEFORE_IN_QUEUE, r);
     if (ask != ASK_FIRST_IN_QUEUE && !is_marked) l->watched |= ENGINE_BIT(ask);
   } else if (r->result == VOLT_CLUSTER_ENONODE) { /* it has gone meanwhile */
-    if (ask == ASK_BEFORE_IN_QUEUE) l->first_look = ENGINE_BIT(ASK_SLOTS) | ENGINE_BIT(ASK_HOLDERS);
+    if (ask == ASK_BEFORE_IN_QUEUE)
+      l->first_check = ENGINE_BIT(ASK_SLOTS) | ENGINE_BIT(ASK_HOLDERS);
     l->seen &= ~ENGINE_BIT(is_queue ? ASK_QUEUE : ASK_HOLDERS);
   }
 }

@@ -183,7 +183,7 @@ static void write_entered(volt_cluster_lease *l, const volt_cluster_action *a,
     l->queue_entry = e;
     l->in_queue = true;
     pass_begin_(l);
-    l->first_look = ENGINE_BIT(ASK_SLOTS);
+    l->first_check = ENGINE_BIT(ASK_SLOTS);
   } else {
     l->holders_entry = e;
     l->in_holders = true;
@@ -230,7 +230,7 @@ static void write_do(volt_cluster_lease *l, const engine_action *e, const volt_c
   switch ((int)e->effect) {
     case EFFECT_TAKE_SLOT:
       slots_add_(l, e->slot, a->node.created, write_since_ns(l));
-      l->look_at_ns = cluster_now_(l->c) + recipe_quantum_(l);
+      l->check_at_ns = cluster_now_(l->c) + recipe_quantum_(l);
       break;
     case EFFECT_ENTER_QUEUE: write_entered(l, a, CLUSTER_QUEUE); break;
     case EFFECT_ENTER_HOLDERS: write_entered(l, a, CLUSTER_HOLDERS); break;

@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 #define ZOOKEEPER_SESSION_NS UINT64_C(10000000000)
 #define ZOOKEEPER_SESSION_MAX_NS UINT64_C(3600000000000)
@@ -49,7 +49,7 @@ static int zookeeper_take_tls(zookeeper *b, const char *tls) {
   b->tls = strdup(tls);
   return b->tls ? (int)VOLT_OK : (int)VOLT_ENOMEM;
 #else
-  zookeeper_say_(b, VOLT_CLUSTER_ERROR, "the client library was built without TLS");
+  zookeeper_log_line_(b, VOLT_CLUSTER_ERROR, "the client library was built without TLS");
   return VOLT_EINVAL;
 #endif
 }
@@ -152,7 +152,7 @@ static void zookeeper_process_all(volt_cluster_backend *of) {
   zookeeper *b = zookeeper_of(of);
   b->is_again = false;
   zookeeper_deliver_(b);
-  (void)zookeeper_link_look_(b);
+  (void)zookeeper_link_check_(b);
   if (zookeeper_uses_client(b)) zookeeper_link_receive_(b);
   zookeeper_attempt_(b);
 }

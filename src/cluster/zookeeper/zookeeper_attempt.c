@@ -10,7 +10,7 @@
  * next connection gets no answer either, the ensemble is slow, and has twice the time. */
 #include <stdio.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 #define ATTEMPT_PAUSE_NS UINT64_C(100000000)
 #define ATTEMPT_PAUSE_MAX_NS UINT64_C(1000000000)
@@ -40,10 +40,10 @@ static uint64_t attempt_end_ns(const zookeeper *b) {
   return b->has_session ? b->heard_ns + 2 * b->session_ns : VOLT_NO_DEADLINE;
 }
 
-static void attempt_look_up(zookeeper *b) {
-  b->phase = ZOOKEEPER_LOOKING;
-  if (b->is_looking) return;
-  b->is_looking = true;
+static void attempt_resolve(zookeeper *b) {
+  b->phase = ZOOKEEPER_RESOLVING;
+  if (b->is_resolving) return;
+  b->is_resolving = true;
   (void)zookeeper_servers_future_(&b->servers);
 }
 
@@ -52,11 +52,11 @@ static void attempt_complain(zookeeper *b) {
   if (b->has_complained) return;
   b->has_complained = true;
   if (s->count == 0) {
-    zookeeper_say_(b, VOLT_CLUSTER_WARN, "cannot look up %s: %s; trying again",
-                   s->failed ? s->failed : s->names[0], s->why);
+    zookeeper_log_line_(b, VOLT_CLUSTER_WARN, "cannot look up %s: %s; trying again",
+                        s->failed ? s->failed : s->names[0], s->why);
   } else {
-    zookeeper_say_(b, VOLT_CLUSTER_WARN, "no server answers, %s neither: %s; trying again", b->at,
-                   b->why);
+    zookeeper_log_line_(b, VOLT_CLUSTER_WARN, "no server answers, %s neither: %s; trying again",
+                        b->at, b->why);
   }
 }
 
@@ -70,7 +70,7 @@ static void attempt_round_ends(zookeeper *b) {
   if (b->handle) zookeeper_server_set_(b, NULL); /* gives up the attempt, if there is one */
   zookeeper_socket_close_(b);
   attempt_complain(b);
-  attempt_look_up(b);
+  attempt_resolve(b);
 }
 
 /* Ask the next server. Returns whether the attempt goes on. */
@@ -111,8 +111,8 @@ void zookeeper_attempt_(zookeeper *b) {
   uint64_t now = zookeeper_now_ns_();
   switch (b->phase) {
     case ZOOKEEPER_IDLE: return;
-    case ZOOKEEPER_LOOKING:
-      if (!b->is_looking && now >= b->pause_until_ns) attempt_next(b);
+    case ZOOKEEPER_RESOLVING:
+      if (!b->is_resolving && now >= b->pause_until_ns) attempt_next(b);
       break;
     case ZOOKEEPER_TRYING: attempt_try(b, now); break;
     case ZOOKEEPER_CONNECTED:
@@ -120,7 +120,7 @@ void zookeeper_attempt_(zookeeper *b) {
         zookeeper_link_drop_(b, "it cannot be used");
       else if (!b->is_again && now >= attempt_stall_ns(b))
         attempt_end_stall(b);
-      (void)zookeeper_link_look_(b);
+      (void)zookeeper_link_check_(b);
       return;
   }
   if (b->phase != ZOOKEEPER_CONNECTED && now >= attempt_end_ns(b))
@@ -131,8 +131,8 @@ uint64_t zookeeper_attempt_due_ns_(const zookeeper *b) {
   uint64_t due = VOLT_NO_DEADLINE;
   switch (b->phase) {
     case ZOOKEEPER_IDLE: return due;
-    case ZOOKEEPER_LOOKING:
-      if (!b->is_looking) due = b->pause_until_ns;
+    case ZOOKEEPER_RESOLVING:
+      if (!b->is_resolving) due = b->pause_until_ns;
       break;
     case ZOOKEEPER_TRYING: due = b->asked_ns + attempt_limit_ns(b); break;
     case ZOOKEEPER_CONNECTED: return b->is_distrusted ? 0 : attempt_stall_ns(b);
@@ -143,7 +143,7 @@ uint64_t zookeeper_attempt_due_ns_(const zookeeper *b) {
 
 void zookeeper_attempt_first_(zookeeper *b) {
   b->tried = 0;
-  attempt_look_up(b);
+  attempt_resolve(b);
 }
 
 /* The other servers at once, the one that was lost last. */
@@ -151,6 +151,6 @@ void zookeeper_attempt_again_(zookeeper *b) {
   b->tried = 0;
   b->rounds = 0;
   b->pause_until_ns = 0;
-  b->phase = ZOOKEEPER_LOOKING;
+  b->phase = ZOOKEEPER_RESOLVING;
   b->is_again = true;
 }

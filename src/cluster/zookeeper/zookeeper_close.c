@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <volt/time.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 #define CLOSE_NS UINT64_C(1000000000)
 
@@ -124,10 +124,10 @@ static int close_run(volt_async *a, volt_ctx *ctx) {
     }
   }
   zookeeper_socket_close_(b);
-  if (b->is_looking) {
+  if (b->is_resolving) {
     b->close.until_ns = 0;
     VOLT_AWAIT_RESULT(self, result, close_until(b, &b->servers.async.future));
-    b->is_looking = false;
+    b->is_resolving = false;
   }
   VOLT_RETURN(self, b->close.result);
   VOLT_ASYNC_END(self);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 enum { LINK_BATCH = 64 }; /* messages in one process() */
 
@@ -157,7 +157,7 @@ void zookeeper_link_receive_(zookeeper *b) {
     zookeeper_leave_(b);
     link_note_heard(b, rc == ZOK && (events & ZOOKEEPER_READ));
     zookeeper_deliver_(b);
-    if (zookeeper_link_look_(b) || b->phase != ZOOKEEPER_CONNECTED) {
+    if (zookeeper_link_check_(b) || b->phase != ZOOKEEPER_CONNECTED) {
       b->is_again = true;
       return;
     }
@@ -232,11 +232,12 @@ static void link_begins(zookeeper *b) {
   b->rounds = 0;
   b->has_complained = false;
   if (event == VOLT_CLUSTER_SESSION_NEW) {
-    zookeeper_say_(b, VOLT_CLUSTER_INFO, "connected to %s, session 0x%llx of %llu ms", b->at,
-                   (unsigned long long)b->session, (unsigned long long)b->session_ns / 1000000u);
+    zookeeper_log_line_(b, VOLT_CLUSTER_INFO, "connected to %s, session 0x%llx of %llu ms", b->at,
+                        (unsigned long long)b->session,
+                        (unsigned long long)b->session_ns / 1000000u);
   } else {
-    zookeeper_say_(b, VOLT_CLUSTER_INFO, "connected again, to %s, after %llu ms", b->at,
-                   (unsigned long long)(now - b->away_ns) / 1000000u);
+    zookeeper_log_line_(b, VOLT_CLUSTER_INFO, "connected again, to %s, after %llu ms", b->at,
+                        (unsigned long long)(now - b->away_ns) / 1000000u);
   }
   b->client.on_session(b->client.ctx, event, b->session, b->session_ns, b->asked_ns);
 }
@@ -244,7 +245,7 @@ static void link_begins(zookeeper *b) {
 static void link_ends(zookeeper *b) {
   zookeeper_socket_close_(b);
   b->away_ns = zookeeper_now_ns_();
-  zookeeper_say_(b, VOLT_CLUSTER_WARN, "connection to %s lost: %s", b->at, b->why);
+  zookeeper_log_line_(b, VOLT_CLUSTER_WARN, "connection to %s lost: %s", b->at, b->why);
   b->has_complained = true;
   zookeeper_attempt_again_(b);
   zookeeper_deliver_(b);
@@ -260,13 +261,14 @@ void zookeeper_session_end_(zookeeper *b, enum volt_cluster_session_event event,
   b->has_session = false;
   b->asks_auth = false;
   b->is_distrusted = false;
-  zookeeper_say_(b, event == VOLT_CLUSTER_SESSION_REFUSED ? VOLT_CLUSTER_ERROR : VOLT_CLUSTER_WARN,
-                 "session 0x%llx has ended: %s", (unsigned long long)b->session, why);
+  zookeeper_log_line_(
+      b, event == VOLT_CLUSTER_SESSION_REFUSED ? VOLT_CLUSTER_ERROR : VOLT_CLUSTER_WARN,
+      "session 0x%llx has ended: %s", (unsigned long long)b->session, why);
   zookeeper_deliver_(b);
   b->client.on_session(b->client.ctx, event, b->session, b->session_ns, 0);
 }
 
-bool zookeeper_link_look_(zookeeper *b) {
+bool zookeeper_link_check_(zookeeper *b) {
   if (!b->handle) return false;
   if (link_is_left_over(b)) link_clear(b);
   if (!b->handle) return true;

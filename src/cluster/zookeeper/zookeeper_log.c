@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../core/os/at_fork.h"
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 static pthread_mutex_t zookeeper_lock = PTHREAD_MUTEX_INITIALIZER;
 static zookeeper *zookeeper_caller; /* under the lock */
@@ -35,11 +35,12 @@ void zookeeper_leave_(zookeeper *b) {
   zookeeper_caller = NULL;
   zookeeper_leave_lock();
   for (size_t at = 0; at < b->said_size; at += strlen(b->said + at) + 1)
-    zookeeper_say_(b, VOLT_CLUSTER_DEBUG, "client: %s", b->said + at);
+    zookeeper_log_line_(b, VOLT_CLUSTER_DEBUG, "client: %s", b->said + at);
   b->said_size = 0;
 }
 
-void zookeeper_say_(const zookeeper *b, enum volt_cluster_level level, const char *format, ...) {
+void zookeeper_log_line_(const zookeeper *b, enum volt_cluster_level level, const char *format,
+                         ...) {
   char text[512];
   va_list list;
   if (!b->client.log) return;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 /* ---- results ---- */
 
@@ -42,7 +42,7 @@ static int requests_result(zookeeper *b, int rc) {
       b->is_distrusted = true; /* so that SESSION_AGAIN follows */
       return VOLT_CLUSTER_EAWAY;
     default:
-      zookeeper_say_(b, VOLT_CLUSTER_WARN, "the ensemble answers: %s (%d)", zerror(rc), rc);
+      zookeeper_log_line_(b, VOLT_CLUSTER_WARN, "the ensemble answers: %s (%d)", zerror(rc), rc);
       return VOLT_EINVAL;
   }
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../../core/os/hash.h"
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 enum { SERVERS_PORT = 65535 };
 

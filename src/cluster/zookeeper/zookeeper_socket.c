@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "zookeeper_parts.h"
+#include "zookeeper_internal.h"
 
 /* The client rounds its times: the timer may fire so much too early, instead of being set anew. */
 #define WAIT_EARLY_NS UINT64_C(2000000)
@@ -90,7 +90,7 @@ static void wait_note_winner(zookeeper *b) {
   switch (volt_select_winner(&b->wait.select)) {
     case WAIT_SOCKET: b->wait.socket_armed = 0; break;
     case WAIT_TIMER: b->wait.is_timer_armed = false; break;
-    case WAIT_NAMES: b->is_looking = false; break;
+    case WAIT_NAMES: b->is_resolving = false; break;
     default: break;
   }
 }
@@ -103,7 +103,7 @@ static int wait_run(volt_async *a, volt_ctx *ctx) {
   if (b->wait.due_ns == 0) VOLT_RETURN(self, VOLT_OK);
   wait_arm_socket(b);
   wait_arm_timer(b);
-  b->wait.branches[WAIT_NAMES] = b->is_looking ? &b->servers.async.future : NULL;
+  b->wait.branches[WAIT_NAMES] = b->is_resolving ? &b->servers.async.future : NULL;
   VOLT_AWAIT_RESULT(self, result,
                     volt_select_future(&b->wait.select, b->wait.branches, WAIT_COUNT,
                                        VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));

@@ -23,8 +23,8 @@
  *       those of a parker do (park.c R2). */
 #include "future_ops.h"
 
-#include "../hooks/waits.h"
-#include "../inspect/owner.h"
+#include "../hooks/wait_times.h"
+#include "../inspect/holders.h"
 #include "../os/check.h"
 #include "../os/futex.h"
 #include "../park/blocker.h"
@@ -81,7 +81,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
 
 volt_future *volt_future_known_(volt_future *f, int result) {
   static const volt_future_ops_ known_ops = {.operation = "volt_future_known",
-                                             .poll_ctx = volt_future_poll_long_};
+                                             .poll_ctx = volt_future_poll_slow_};
   volt_future_make_(f, &known_ops, NULL, 0);
   volt_future_set_result_(f, result);
   return f;
@@ -103,11 +103,12 @@ void volt_future_note_wants_(volt_future *f) {
   const volt_party_ *p = VOLT_PARTY_HERE_;
   if (!f->ops->holds || f->ops->holds->alone == 0 || !p) return;
   bool is_nested = volt_load_relaxed(&p->count) > 0; /* its own */
-  if (is_nested && volt_load_relaxed(&volt_order_is_on_) != 0) volt_order_note_(p, f->object);
+  if (is_nested && volt_load_relaxed(&volt_lock_order_is_on_) != 0)
+    volt_lock_order_note_(p, f->object);
 }
 
 void volt_future_note_left_(volt_future *f) {
-  if (f->ops->holds) volt_holdable_left_(f->ops->holds, f->object, volt_future_n_(f));
+  if (f->ops->holds) volt_holdable_releasing_(f->ops->holds, f->object, volt_future_n_(f));
 }
 #endif
 
@@ -204,16 +205,16 @@ static VOLT_NOINLINE int future_poll_timed(volt_future *f, volt_ctx *ctx) {
   volt_future_set_state_(f, WAITING);
   int result = volt_future_poll_ctx(f, ctx);
   if (volt_future_state_(f) == WAITING) volt_future_set_state_(f, TIMED);
-  if (volt_future_state_(f) == READY) volt_waits_ended_(f);
+  if (volt_future_state_(f) == READY) volt_wait_times_ended_(f);
   return result;
 }
 
 /* What comes next is not timed. */
 static void future_stop_timing(volt_future *f) {
-  if (volt_future_state_(f) == TIMED) volt_waits_end_(f);
+  if (volt_future_state_(f) == TIMED) volt_wait_times_end_(f);
 }
 
-int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
+int volt_future_poll_slow_(volt_future *f, volt_ctx *ctx) {
   future_check_made(f, "volt_future_poll", volt_future_state_(f) <= TIMED);
   if (volt_future_state_(f) == TIMED) return future_poll_timed(f, ctx);
   if (volt_future_state_(f) == READY) return volt_future_result_(f);
@@ -247,7 +248,7 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
   return result;
 }
 
-VOLT_NOINLINE int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_waiter *w) {
+VOLT_NOINLINE int volt_leaf_granted_slow_(volt_future *f, volt_ctx *ctx, volt_waiter *w) {
   return volt_leaf_granted_(f, ctx, f->ops, w);
 }
 
@@ -312,9 +313,9 @@ void volt_future_await_end_(volt_future *f) {
   if (!volt_fiber_blocker_()) {
     const volt_call_ call = {.name = "volt_future_cancel", .future = f, .waiter = w};
     volt_check_may_block_(call.name);
-    volt_blocked_begin_(&call, VOLT_NO_DEADLINE);
+    volt_sleep_begin_(&call, VOLT_NO_DEADLINE);
     volt_waiter_await_(w);
-    volt_blocked_end_();
+    volt_sleep_end_();
     return;
   }
   volt_parker parker = VOLT_PARKER_INIT;
@@ -383,7 +384,7 @@ int volt_future_give_up_(volt_future *f) {
   future_stop_timing(f);
   bool cancelled = volt_future_is_leaf_(f) ? future_withdraw(f) : f->ops->cancel(f);
   if (cancelled) {
-    volt_count_(volt_kind_of_(f), VOLT_COUNTED_TIMEOUTS_);
+    volt_count_(volt_kind_of_(f), VOLT_COUNTER_TIMEOUTS_);
     return volt_future_end_(f, VOLT_ETIMEDOUT);
   }
   int result = volt_future_is_leaf_(f) ? future_result(f) : (int)VOLT_OK;

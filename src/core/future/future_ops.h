@@ -2,7 +2,7 @@
 #ifndef VOLT_CORE_FUTURE_FUTURE_OPS_H
 #define VOLT_CORE_FUTURE_FUTURE_OPS_H
 
-#include <volt/detail/owner.h>
+#include <volt/detail/holders.h>
 #include <volt/future.h>
 
 #include "../os/check.h"
@@ -12,7 +12,7 @@
  *
  * Each has
  *   poll_ctx    as volt_future_poll_ctx(). volt_future_poll_leaf_any_, of a leaf without a poll;
- *               volt_future_poll_long_, of all others; or one of its own, so that the compiler
+ *               volt_future_poll_slow_, of all others; or one of its own, so that the compiler
  *               knows the operations: of a leaf, volt_leaf_poll_ctx_() with them (leaf.h)
  *
  * A leaf waits with one waiter. It has
@@ -36,13 +36,13 @@
  * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. Its
  * poll() gets ctx->decision. If it does not use volt_future_poll_leaf_(), it needs no start.
  *
- * Each has, for an inspector (look.h; the debugger reads the first two in a core)
+ * Each has, for an inspector (describe.h; the debugger reads the first two in a core)
  *   operation   "volt_sem_acquire": the constructor, without "_future"
  *   kind        what f->object is; VOLT_KIND_NONE_, which is 0: it has none
  *   describe    says more of what it waits for. If look->is_granted, it reads nothing but *f: the
  *               object may be gone. NULL: any thread may end the wait */
 struct volt_frame;
-struct volt_look_;
+struct volt_description_;
 
 typedef struct volt_future_ops_ {
   const char *operation;
@@ -61,7 +61,7 @@ typedef struct volt_future_ops_ {
   void (*undo)(volt_future *f);
   volt_future *(*inside)(volt_future *f, unsigned i);
   struct volt_frame *(*frame)(volt_future *f);
-  void (*describe)(volt_future *f, struct volt_look_ *look);
+  void (*describe)(volt_future *f, struct volt_description_ *description);
   const struct volt_holdable_ *holds; /* what a grant gives to hold (holding.h); NULL: nothing */
   bool ends_itself;
 } volt_future_ops_;
@@ -71,7 +71,7 @@ enum {
   VOLT_FUTURE_INIT_ = 0,
   VOLT_FUTURE_WAITING_ = 1,
   VOLT_FUTURE_READY_ = 2,
-  VOLT_FUTURE_TIMED_ = 3 /* it is WAITING, and its wait is timed (waits.h) */
+  VOLT_FUTURE_TIMED_ = 3 /* it is WAITING, and its wait is timed (wait_times.h) */
 };
 
 /* The members of a future, for its owner. The state is a member of its own in the waiter, so a
@@ -186,7 +186,7 @@ VOLT_API void volt_future_leave_(volt_future *f);
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
 
 /* volt_future_poll_ctx() of every future, whatever its state. */
-VOLT_API int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
+VOLT_API int volt_future_poll_slow_(volt_future *f, volt_ctx *ctx);
 
 /* The same of a leaf that has no poll(): what is usual is short. */
 VOLT_API int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx);

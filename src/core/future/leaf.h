@@ -7,12 +7,12 @@
  *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx);
  *   static const volt_future_ops_ x_ops = {.start = x_start, ..., .poll_ctx = x_poll_ctx};
  *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx) {
- *     return volt_leaf_poll_ctx_(f, ctx, &x_ops, x_start_short);
+ *     return volt_leaf_poll_ctx_(f, ctx, &x_ops, x_start_fast);
  *   } */
 #ifndef VOLT_CORE_FUTURE_LEAF_H
 #define VOLT_CORE_FUTURE_LEAF_H
 
-#include "../hooks/waits.h"
+#include "../hooks/wait_times.h"
 #include "../os/check.h"
 #include "../os/probe.h"
 #include "future_ops.h"
@@ -55,7 +55,7 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
   if (f->decision && volt_leaf_is_final_(ops)) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   volt_future_note_wants_(f);
-  if (!VOLT_LIKELY(!volt_waits_are_on_())) return volt_waits_registered_(f, ctx);
+  if (VOLT_UNLIKELY(volt_wait_times_are_on_())) return volt_wait_times_registered_(f, ctx);
   (void)volt_leaf_registered_(f, ctx);
   return VOLT_PENDING; /* not result, which a register would have to keep until here */
 }
@@ -76,32 +76,32 @@ static VOLT_INLINED_ int volt_leaf_granted_(volt_future *f, volt_ctx *ctx,
 }
 
 /* The same where the compiler does not know the operations, so that a poll has no frame for it. */
-int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_waiter *w);
+int volt_leaf_granted_slow_(volt_future *f, volt_ctx *ctx, volt_waiter *w);
 
 /* volt_future_poll_ctx() of a leaf without a poll() of its own.
- * start_short: as ops->start() where that is quick; where it is not, it does nothing and returns
+ * start_fast: as ops->start() where that is quick; where it is not, it does nothing and returns
  *   VOLT_EAGAIN, and ops->start() is called. NULL: ops->start() is called at once. */
 static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
                                              const volt_future_ops_ *ops,
-                                             int (*start_short)(volt_future *f,
-                                                                const volt_waker *)) {
+                                             int (*start_fast)(volt_future *f,
+                                                               const volt_waker *)) {
   if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {
     if (volt_future_state_(f) == VOLT_FUTURE_INIT_) {
       f->decision = ctx->decision;
-      int result = start_short ? start_short(f, &ctx->waker) : ops->start(f, ctx->waker);
-      if (start_short && result == VOLT_EAGAIN) return volt_future_poll_long_(f, ctx);
+      int result = start_fast ? start_fast(f, &ctx->waker) : ops->start(f, ctx->waker);
+      if (start_fast && result == VOLT_EAGAIN) return volt_future_poll_slow_(f, ctx);
       if (result != VOLT_PENDING) ctx->budget -= 1;
       return volt_leaf_started_(f, ctx, ops, result);
     }
     if (volt_future_state_(f) == VOLT_FUTURE_WAITING_) {
       volt_waiter *w = volt_leaf_waiter_(f, ops);
       if (volt_waiter_is_granted_(w)) {
-        bool is_plain = start_short || !(ops->outcome || ops->waiter);
-        return is_plain ? volt_leaf_granted_(f, ctx, ops, w) : volt_leaf_granted_long_(f, ctx, w);
+        bool is_plain = start_fast || !(ops->outcome || ops->waiter);
+        return is_plain ? volt_leaf_granted_(f, ctx, ops, w) : volt_leaf_granted_slow_(f, ctx, w);
       }
     }
   }
-  return volt_future_poll_long_(f, ctx);
+  return volt_future_poll_slow_(f, ctx);
 }
 
 #endif

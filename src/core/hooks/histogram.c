@@ -11,7 +11,7 @@ uint64_t volt_histogram_end_ns_(unsigned step) {
 
 /* ---- written by many ---- */
 
-void volt_tallied_read_(const volt_tallied_ *t, volt_histogram *out) {
+void volt_shared_histogram_read_(const volt_shared_histogram_ *t, volt_histogram *out) {
   /* all relaxed: a snapshot of each. The count is that of the steps, so that they go together */
   for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS; i++) {
     uint64_t n = volt_load_relaxed(&t->step[i]);
@@ -23,7 +23,7 @@ void volt_tallied_read_(const volt_tallied_ *t, volt_histogram *out) {
   if (longest_ns > out->longest_ns) out->longest_ns = longest_ns;
 }
 
-void volt_tallied_clear_(volt_tallied_ *t) {
+void volt_shared_histogram_clear_(volt_shared_histogram_ *t) {
   /* all relaxed: a thread that adds meanwhile may leave a trace. Without a sum, all that is there took
    * 0 ns, which is in the first step. */
   if (volt_load_relaxed(&t->sum_ns) == 0 && volt_load_relaxed(&t->step[0]) == 0) return;

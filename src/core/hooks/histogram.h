@@ -12,11 +12,11 @@ enum { VOLT_HISTOGRAM_FIRST_BIT_ = 4, VOLT_HISTOGRAM_OCTAVES_ = VOLT_HISTOGRAM_S
 
 /* All-zero: empty. 2.3 KiB. With 32 bits, a step would begin anew after minutes: 64 holds of a lock
  * are added at once. */
-typedef struct volt_tallied_ {
+typedef struct volt_shared_histogram_ {
   VOLT_ATOMIC(uint64_t) sum_ns;
   VOLT_ATOMIC(uint64_t) longest_ns;
   VOLT_ATOMIC(uint64_t) step[VOLT_HISTOGRAM_STEPS];
-} volt_tallied_;
+} volt_shared_histogram_;
 
 static inline unsigned volt_histogram_step_(uint64_t ns) {
   unsigned bit = 63 - (unsigned)__builtin_clzll(ns | 1); /* the highest that is set */
@@ -27,7 +27,8 @@ static inline unsigned volt_histogram_step_(uint64_t ns) {
 
 /* Add something that has taken ns; it stands for `weight` like it. Any thread. Inline: a few of
  * these are most of what an admission of voltgate costs. */
-static inline void volt_tallied_add_(volt_tallied_ *t, uint64_t ns, uint32_t weight) {
+static inline void volt_shared_histogram_add_(volt_shared_histogram_ *t, uint64_t ns,
+                                              uint32_t weight) {
   /* all relaxed: numbers by themselves */
   volt_fetch_add_relaxed(&t->step[volt_histogram_step_(ns)], (uint64_t)weight);
   if (ns == 0) return;
@@ -39,10 +40,10 @@ static inline void volt_tallied_add_(volt_tallied_ *t, uint64_t ns, uint32_t wei
 }
 
 /* Add it to what *out has, while others write: each number by itself. */
-VOLT_API void volt_tallied_read_(const volt_tallied_ *t, volt_histogram *out);
+VOLT_API void volt_shared_histogram_read_(const volt_shared_histogram_ *t, volt_histogram *out);
 
 /* Empty it. A histogram that is empty is not written to, so its memory need not be there. */
-VOLT_API void volt_tallied_clear_(volt_tallied_ *t);
+VOLT_API void volt_shared_histogram_clear_(volt_shared_histogram_ *t);
 
 /* The first time that is in none of the steps up to this one. */
 VOLT_API uint64_t volt_histogram_end_ns_(unsigned step);

@@ -20,11 +20,11 @@
  *       sees that.
  *   R2  Interleaving: two threads name the same object at once, and both find it in no slot.
  *       Prevented by: nothing; it is in two slots. The first is found, and an unname frees both. */
-#include "../inspect/owner.h"
+#include "../inspect/holders.h"
 #include "../os/hash.h"
 #include "named.h"
 
-#include "waits.h"
+#include "wait_times.h"
 
 enum { NAME_FREE = 0, NAME_TAKEN = 1 };
 
@@ -48,7 +48,7 @@ static volt_name_slot_ *name_find(uintptr_t object, uint32_t *i) {
   return NULL;
 }
 
-bool volt_name_look_(const void *object, volt_named_ *named) {
+bool volt_name_find_(const void *object, volt_named_ *named) {
   uintptr_t wanted = (uintptr_t)object;
   volt_name_slot_ *slot;
   for (uint32_t i = 0; wanted > NAME_TAKEN && (slot = name_find(wanted, &i)) != NULL;) {
@@ -65,12 +65,12 @@ bool volt_name_look_(const void *object, volt_named_ *named) {
 const void *volt_name_at_(unsigned slot, volt_named_ *named) {
   uintptr_t object =
       volt_load_relaxed(&volt_name_table_[slot].object); /* a guess: it is looked for */
-  return volt_name_look_((const void *)object, named) ? (const void *)object : NULL;
+  return volt_name_find_((const void *)object, named) ? (const void *)object : NULL;
 }
 
 const char *volt_name_of(const void *object) {
   volt_named_ named;
-  return volt_name_look_(object, &named) ? named.name : NULL;
+  return volt_name_find_(object, &named) ? named.name : NULL;
 }
 
 static void name_write(volt_name_slot_ *slot, const char *name, unsigned level) {
@@ -95,9 +95,9 @@ static bool name_add(uintptr_t object, const char *name, unsigned level) {
     /* name:A1 <- name:F1: what is written from here on comes after the slot was freed, R1 */
     if (seen != NAME_FREE || !volt_cas_acquire(&slot->object, &seen, NAME_TAKEN)) continue;
     name_write(slot, name, level);
-    volt_waits_clear_((unsigned)(slot - volt_name_table_));
+    volt_wait_times_clear_((unsigned)(slot - volt_name_table_));
 #if VOLT_SIGHT
-    volt_holds_clear_((unsigned)(slot - volt_name_table_));
+    volt_hold_times_clear_((unsigned)(slot - volt_name_table_));
 #endif
     name_note_reach(i);
     /* name:P1 -> name:L1: a reader that sees the address sees the name */

@@ -23,7 +23,7 @@ typedef struct volt_name_slot_ {
 extern volt_name_slot_ volt_name_table_[VOLT_NAME_SLOTS_];
 
 /* Look for an object. Returns whether it has a name. Waits for no thread. */
-VOLT_API bool volt_name_look_(const void *object, volt_named_ *named);
+VOLT_API bool volt_name_find_(const void *object, volt_named_ *named);
 
 /* The object in a slot, and its name. Returns NULL: there is none. Waits for no thread. */
 VOLT_API const void *volt_name_at_(unsigned slot, volt_named_ *named);
@@ -38,7 +38,7 @@ extern VOLT_ATOMIC(uint32_t) volt_name_count_; /* how many have names; a few mor
 
 static inline void volt_unname_at_end_(const void *object) {
   /* relaxed: the caller comes after the thread that has named its object */
-  if (!VOLT_LIKELY(volt_load_relaxed(&volt_name_count_) == 0)) volt_unname(object);
+  if (VOLT_UNLIKELY(volt_load_relaxed(&volt_name_count_) != 0)) volt_unname(object);
 }
 #endif
 

@@ -28,7 +28,7 @@ typedef struct volt_debugger_ {
   const struct volt_debugger_ *sync;  /* what libvolt-sync says; NULL: the program has not begun */
   VOLT_PLAIN(struct volt_rt *) first; /* runtimes that exist, linked */
   void (*fiber_poll)(void);           /* of every task that is a fiber */
-  const void *blocked;                /* volt_blocked_list_: the threads that sleep in a call */
+  const void *sleepers;               /* volt_sleeper_list_: the threads that sleep in a call */
   const void *names;                  /* volt_name_table_ */
   volt_debugger_number_ numbers[VOLT_DEBUGGER_NUMBERS_];
 } volt_debugger_;

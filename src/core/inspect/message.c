@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../os/check.h"
-#include "owner.h"
+#include "holders.h"
 
 /* A message in the making. It is written by one write(), so that those of several threads do not mix. */
 typedef struct message_text {
@@ -65,7 +65,7 @@ static VOLT_PRINTF_(2, 0) void message_print(const char *where, const char *form
   message_put_args(&text, format, rest);
   va_end(rest);
 #if VOLT_SIGHT
-  volt_owner_describe_(object, known, sizeof known);
+  volt_holder_describe_(object, known, sizeof known);
 #endif
   message_put(&text, "%s", known);
   message_write(&text);
@@ -100,10 +100,10 @@ static int message_find_place(struct dl_phdr_info *module, size_t size, void *ar
  * first time, so this comes after the message, and once. */
 static VOLT_NOINLINE void message_print_calls(void) {
   enum { CALLS = 12, INSIDE = 2 }; /* this function, and the one that panics */
-  static VOLT_ATOMIC(uint32_t) has_said;
+  static VOLT_ATOMIC(uint32_t) has_warned;
   void *calls[CALLS];
   message_text text = {.used = 0};
-  if (volt_exchange_relaxed(&has_said, 1) != 0) return; /* relaxed, no data: the first says so */
+  if (volt_exchange_relaxed(&has_warned, 1) != 0) return; /* relaxed, no data: the first says so */
   int count = backtrace(calls, CALLS);
   message_put(&text, "volt: called from");
   for (int i = INSIDE; i < count; i++) {

@@ -1,9 +1,9 @@
-/* call.h: what a blocking call waits for, and that its thread sleeps (blocked.c shows it). */
+/* call.h: what a blocking call waits for, and that its thread sleeps (sleepers.c shows it). */
 #ifndef VOLT_CORE_PARK_CALL_H
 #define VOLT_CORE_PARK_CALL_H
 
 #include "../future/future_ops.h"
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 
 /* A blocking call that may come to sleep: what it waits for. Lives as long as the call. */
 typedef struct volt_call_ {
@@ -17,7 +17,7 @@ typedef struct volt_call_ {
 } volt_call_;
 
 /* This thread is about to sleep in the call. Each is followed by an end. */
-VOLT_API void volt_blocked_begin_(const volt_call_ *call, uint64_t deadline_ns);
-VOLT_API void volt_blocked_end_(void);
+VOLT_API void volt_sleep_begin_(const volt_call_ *call, uint64_t deadline_ns);
+VOLT_API void volt_sleep_end_(void);
 
 #endif

@@ -9,11 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../hooks/numbers.h"
-#include "../inspect/blocked.h"
-#include "../inspect/order.h"
-#include "../inspect/owner.h"
+#include "../inspect/holders.h"
+#include "../inspect/lock_order.h"
+#include "../inspect/sleepers.h"
 #include "../os/at_fork.h"
 #include "../os/hash.h"
 #include "../wait/fifo.h"
@@ -41,40 +41,40 @@ volt_blocker_ **volt_thread_blocker_(void) {
 
 /* ---- where a thread says for what it sleeps ---- */
 
-static volt_blocked_list_ blocked_list; /* all-zero: empty */
-static pthread_key_t blocked_key;       /* its value in a thread: the slot */
+static volt_sleeper_list_ sleeper_list; /* all-zero: empty */
+static pthread_key_t sleeper_key;       /* its value in a thread: the slot */
 /* 1 from the load of the library until it is unloaded or the program ends. It becomes 0 before the key is
- * deleted, so that threads that still run do not use it (counts.c R3). */
-static VOLT_ATOMIC(uint32_t) blocked_has_key;
+ * deleted, so that threads that still run do not use it (counters.c R3). */
+static VOLT_ATOMIC(uint32_t) sleeper_has_key;
 
-enum { BLOCKED_UNUSED = 0, BLOCKED_USED, BLOCKED_ENDED };
-typedef struct blocked_of_thread {
-  volt_blocked_slot_ slot;
+enum { SLEEPER_UNUSED = 0, SLEEPER_USED, SLEEPER_ENDED };
+typedef struct sleeper_of_thread {
+  volt_sleeper_slot_ slot;
   int stage;
-} blocked_of_thread;
+} sleeper_of_thread;
 
-static blocked_of_thread *blocked_of(void) {
-  static _Thread_local blocked_of_thread own;
+static sleeper_of_thread *sleeper_of(void) {
+  static _Thread_local sleeper_of_thread own;
   return &own;
 }
 
-static void blocked_ends(void *own) {
-  blocked_of_thread *of = (blocked_of_thread *)own;
-  of->stage = BLOCKED_ENDED;
-  volt_blocked_unlink_(&blocked_list, &of->slot);
+static void sleeper_ends(void *own) {
+  sleeper_of_thread *of = (sleeper_of_thread *)own;
+  of->stage = SLEEPER_ENDED;
+  volt_sleeper_unlink_(&sleeper_list, &of->slot);
 #if VOLT_SIGHT
   volt_party_thread_ends_(volt_load_relaxed(&of->slot.party)); /* its own */
 #endif
 }
 
-static int32_t blocked_tid(void) {
+static int32_t sleeper_tid(void) {
   return (int32_t)syscall(SYS_gettid);
 }
 
-static void blocked_after_fork(void) {
-  blocked_of_thread *own = blocked_of();
-  own->slot.tid = blocked_tid();
-  volt_blocked_forget_(&blocked_list, own->stage == BLOCKED_USED ? &own->slot : NULL);
+static void sleepers_after_fork(void) {
+  sleeper_of_thread *own = sleeper_of();
+  own->slot.tid = sleeper_tid();
+  volt_sleepers_forget_(&sleeper_list, own->stage == SLEEPER_USED ? &own->slot : NULL);
 }
 
 const volt_debugger_ *volt_debugger_of_sync_(void) {
@@ -82,26 +82,26 @@ const volt_debugger_ *volt_debugger_of_sync_(void) {
 }
 
 /* The library is unloaded, or the program ends: threads that end later have no slot any more. */
-static VOLT_AT_UNLOAD_ void blocked_unload(void) {
+static VOLT_AT_UNLOAD_ void sleepers_unload(void) {
   /* relaxed, no data: the key was made as the library was loaded */
-  bool has_key = volt_exchange_relaxed(&blocked_has_key, 0) != 0;
-  volt_blocked_close_(&blocked_list);
-  if (has_key) (void)pthread_key_delete(blocked_key);
+  bool has_key = volt_exchange_relaxed(&sleeper_has_key, 0) != 0;
+  volt_sleepers_close_(&sleeper_list);
+  if (has_key) (void)pthread_key_delete(sleeper_key);
 }
 
-volt_blocked_slot_ *volt_thread_blocked_(void) {
-  blocked_of_thread *own = blocked_of();
-  if (own->stage == BLOCKED_UNUSED && volt_load_relaxed(&blocked_has_key)) {
-    own->stage = BLOCKED_ENDED; /* meanwhile: with many keys, the next call allocates */
-    own->slot.tid = blocked_tid();
+volt_sleeper_slot_ *volt_thread_sleeper_(void) {
+  sleeper_of_thread *own = sleeper_of();
+  if (own->stage == SLEEPER_UNUSED && volt_load_relaxed(&sleeper_has_key)) {
+    own->stage = SLEEPER_ENDED; /* meanwhile: with many keys, the next call allocates */
+    own->slot.tid = sleeper_tid();
     own->slot.number = volt_thread_number_();
-    if (pthread_setspecific(blocked_key, own) == 0) own->stage = BLOCKED_USED;
+    if (pthread_setspecific(sleeper_key, own) == 0) own->stage = SLEEPER_USED;
   }
-  return own->stage == BLOCKED_USED ? &own->slot : NULL;
+  return own->stage == SLEEPER_USED ? &own->slot : NULL;
 }
 
-volt_blocked_list_ *volt_blocked_list_of_process_(void) {
-  return &blocked_list;
+volt_sleeper_list_ *volt_sleepers_of_process_(void) {
+  return &sleeper_list;
 }
 
 uint32_t volt_thread_number_(void) {
@@ -113,34 +113,34 @@ uint32_t volt_thread_number_(void) {
 
 /* ---- of the process ---- */
 
-enum { PARKED_BITS = 9 };
-static volt_fifo_ parked_queues[1u << PARKED_BITS]; /* all-zero: empty */
+enum { FIBER_FUTEX_BITS = 9 };
+static volt_fifo_ fiber_futex_queues[1u << FIBER_FUTEX_BITS]; /* all-zero: empty */
 
 /* No fiber runs in the child. */
-static void parked_after_fork(void) {
-  for (unsigned i = 0; i < 1u << PARKED_BITS; i++) volt_fifo_init_(&parked_queues[i], 0);
+static void fiber_futex_after_fork(void) {
+  for (unsigned i = 0; i < 1u << FIBER_FUTEX_BITS; i++) volt_fifo_init_(&fiber_futex_queues[i], 0);
 }
 
-volt_fifo_ *volt_parked_queue_(const void *address) {
-  return &parked_queues[volt_hash_(address) >> (64 - PARKED_BITS)];
+volt_fifo_ *volt_fiber_futex_queue_(const void *address) {
+  return &fiber_futex_queues[volt_hash_(address) >> (64 - FIBER_FUTEX_BITS)];
 }
 
 /* ---- as the library is loaded, and in the child of a fork() ---- */
 
 /* Locks may be held by threads that the child does not have: each is made anew. */
 static void locals_after_fork(void) {
-  blocked_after_fork();
-  parked_after_fork();
+  sleepers_after_fork();
+  fiber_futex_after_fork();
   volt_count_forget_();
 #if VOLT_SIGHT
   volt_party_forget_();
-  volt_order_forget_();
+  volt_lock_order_forget_();
 #endif
 }
 
 /* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
 static VOLT_AT_LOAD_(VOLT_FORK_SYNC_) void locals_load(void) {
-  volt_debugger_sync_.blocked = &blocked_list;
-  volt_store_relaxed(&blocked_has_key, pthread_key_create(&blocked_key, blocked_ends) == 0);
+  volt_debugger_sync_.sleepers = &sleeper_list;
+  volt_store_relaxed(&sleeper_has_key, pthread_key_create(&sleeper_key, sleeper_ends) == 0);
   volt_at_fork_(NULL, NULL, locals_after_fork);
 }

@@ -17,7 +17,8 @@
  *       ended the sleep, the thread takes the bit off by an RMW: an unpark after that wakes no thread
  *       elsewhere.
  *   R4  Interleaving: a fiber reads the count; a thread unparks it, and sees no fiber to wake; the
- *       fiber is suspended. Prevented by: as in R1, with SUSPENDED for PARKED, and parked.c for the
+ *       fiber is suspended. Prevented by: as in R1, with SUSPENDED for PARKED, and fiber_futex.c
+ *       for the
  *       futex. The fiber takes SUSPENDED off before the call returns, so where only threads park,
  *       an unpark takes no lock: a signal handler may call it. */
 #include "spin.h"
@@ -26,7 +27,7 @@
 #include "../os/futex.h"
 #include "blocker.h"
 #include "call.h"
-#include "parked.h"
+#include "fiber_futex.h"
 
 #define PARKED VOLT_PARKER_PARKED_
 #define SUSPENDED VOLT_PARKER_SUSPENDED_
@@ -55,9 +56,9 @@ static int park_sleep(volt_parker *p, uint32_t seen, uint32_t unparks, uint64_t 
 static VOLT_NOINLINE int park_sleep_in(const volt_call_ *call, volt_parker *p, uint32_t seen,
                                        uint32_t unparks, uint64_t deadline_ns) {
   if (!call) return park_sleep(p, seen, unparks, deadline_ns);
-  volt_blocked_begin_(call, deadline_ns);
+  volt_sleep_begin_(call, deadline_ns);
   int result = park_sleep(p, seen, unparks, deadline_ns);
-  volt_blocked_end_();
+  volt_sleep_end_();
   return result;
 }
 
@@ -87,7 +88,7 @@ static int park_thread(const volt_call_ *call, volt_kind_ kind, volt_parker *p, 
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     volt_count_here_();
     volt_count_(call && call->future ? volt_kind_of_(call->future) : volt_kind_counted_(kind),
-                VOLT_COUNTED_SLEEPS_);
+                VOLT_COUNTER_SLEEPS_);
     int result = park_sleep_in(call, p, word | PARKED, unparks, deadline_ns);
     if (result != VOLT_PENDING) return result;
   }
@@ -117,9 +118,9 @@ static int park_fiber(volt_blocker_ *fiber, const volt_call_ *call, volt_parker 
       volt_keep_cancel_(result);
       return VOLT_OK;
     }
-    /* relaxed, no data: parked.c compares the word again */
+    /* relaxed, no data: the futex for fibers compares the word again */
     if (!(word & SUSPENDED) && !volt_cas_relaxed(&p->word, &word, word | SUSPENDED)) continue;
-    result = volt_parked_wait_(fiber, call, &p->word, word | SUSPENDED, deadline_ns);
+    result = volt_fiber_futex_wait_(fiber, call, &p->word, word | SUSPENDED, deadline_ns);
   }
 }
 
@@ -132,7 +133,7 @@ VOLT_NOINLINE void volt_pause_(unsigned *spins) {
     volt_yield_();
   } else { /* nap: sleep on a word that no thread wakes */
     VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTED_NAPS_);
+    volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTER_NAPS_);
     volt_futex_wait32_(&nap, 0, volt_now_ns() + VOLT_NAP_NS);
   }
 }
@@ -154,15 +155,15 @@ void volt_check_blocks_in_debug_(const char *call, uint64_t deadline_ns) {
 
 VOLT_NOINLINE bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
   if (volt_fiber_blocker_()) return false;
-#if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
+#if VOLT_SPIN_TRIES + VOLT_SPIN_YIELDS > 0
   unsigned count = spin->count++;
   uint64_t now_ns = volt_now_ns();
-  if (count >= VOLT_LOOKS + VOLT_LOOK_YIELDS || now_ns >= deadline_ns) return false;
-  if (count + 1 <= VOLT_LOOKS) {
+  if (count >= VOLT_SPIN_TRIES + VOLT_SPIN_YIELDS || now_ns >= deadline_ns) return false;
+  if (count + 1 <= VOLT_SPIN_TRIES) {
     for (unsigned i = 0; i < 1u << count; i++) volt_cpu_relax_();
     return true;
   }
-  if (count == VOLT_LOOKS) spin->until_ns = now_ns + VOLT_LOOK_NS;
+  if (count == VOLT_SPIN_TRIES) spin->until_ns = now_ns + VOLT_SPIN_NS;
   if (now_ns > spin->until_ns) return false;
   volt_yield_();
   return true;
@@ -210,7 +211,7 @@ bool volt_unpark_elsewhere_(volt_parker *p) {
 
 /* before: the word as it was; SUSPENDED or PARKED is set. R4 */
 static void park_wake_at(uint32_t before, VOLT_ATOMIC(uint32_t) *word) {
-  if (before & SUSPENDED) volt_parked_wake_(word);
+  if (before & SUSPENDED) volt_fiber_futex_wake_(word);
   if (before & PARKED) volt_futex_wake32_(word, 1);
 }
 

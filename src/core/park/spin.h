@@ -6,7 +6,7 @@
 
 #include <volt/park.h>
 
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../os/check.h"
 
 /* How often to spin, in volt_cpu_relax_() calls. VOLT_SPIN: for the lock of a FIFO, which is held
@@ -27,20 +27,20 @@
 #define VOLT_NAP_NS 50000
 #endif
 
-/* volt_spin_again_(): how a blocking call spins before it queues. First it tries VOLT_LOOKS times,
- * after 1, 2, 4, ... volt_cpu_relax_() calls. Then it tries up to VOLT_LOOK_YIELDS times, after a
- * yield each, until VOLT_LOOK_NS have passed: that is about what a wake costs. The time is limited
+/* volt_spin_again_(): how a blocking call spins before it queues. First it tries VOLT_SPIN_TRIES times,
+ * after 1, 2, 4, ... volt_cpu_relax_() calls. Then it tries up to VOLT_SPIN_YIELDS times, after a
+ * yield each, until VOLT_SPIN_NS have passed: that is about what a wake costs. The time is limited
  * because sched_yield() may cost a whole time slice; a caller spends that at most once.
  * Once threads queue, each of them gets the object only when it has woken up. So for an object that
  * is held for less time than a wake takes it is better to spin. */
-#ifndef VOLT_LOOKS
-#define VOLT_LOOKS 6
+#ifndef VOLT_SPIN_TRIES
+#define VOLT_SPIN_TRIES 6
 #endif
-#ifndef VOLT_LOOK_YIELDS
-#define VOLT_LOOK_YIELDS 8
+#ifndef VOLT_SPIN_YIELDS
+#define VOLT_SPIN_YIELDS 8
 #endif
-#ifndef VOLT_LOOK_NS
-#define VOLT_LOOK_NS 10000
+#ifndef VOLT_SPIN_NS
+#define VOLT_SPIN_NS 10000
 #endif
 
 /* `call` is about to block this thread. If the thread runs tasks, report that (blocker.h). */
@@ -58,7 +58,7 @@ static inline void volt_check_blocks_(const char *call, uint64_t deadline_ns) {
 #endif
 }
 
-/* As volt_park_until(), in another call: an inspector sees that (blocked.h). */
+/* As volt_park_until(), in another call: an inspector sees that (sleepers.h). */
 struct volt_call_;
 VOLT_API int volt_park_in_(const struct volt_call_ *call, volt_parker *p, uint32_t unparks,
                            uint64_t deadline_ns);

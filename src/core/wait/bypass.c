@@ -357,7 +357,7 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
                        uint64_t from_word, volt_waiter *last, uint32_t count) {
   uint64_t word;
   volt_fifo_move_(q, &word, from, from_word, last, count);
-  volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
+  volt_count_many_(kind->kind, VOLT_COUNTER_WAITS_, count);
   if (word & QUEUED) {
     volt_fifo_unlock_exact_(q, word);
   } else {

@@ -9,7 +9,7 @@
 #include <volt/detail/fifo.h>
 
 #include "../future/future_ops.h"
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../hooks/holding.h"
 #include "fifo.h"
 
@@ -109,7 +109,7 @@ int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
              .cancel = volt_bypass_future_cancel_,                                      \
              .set_waker = volt_bypass_future_set_waker_,                                \
              .give_back = volt_bypass_future_give_back_,                                \
-             .poll_ctx = volt_future_poll_long_,                                        \
+             .poll_ctx = volt_future_poll_slow_,                                        \
              .poll = volt_bypass_future_poll_,                                          \
              .describe = (its_describe),                                                \
              .holds = VOLT_HOLDS_(its_holdable)},                                       \

@@ -4,7 +4,7 @@
  * Labels: bypass */
 #include "bypass.h"
 
-#include "../hooks/waits.h"
+#include "../hooks/wait_times.h"
 #include "../os/check.h"
 #include "../park/blocker.h"
 #include "../park/call.h"
@@ -40,7 +40,7 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
     registered += 1; /* it has looked in vain */
   }
   bool cancelled = volt_bypass_cancel_(q, kind, w, &was_nudged);
-  if (cancelled) volt_count_(kind->kind, VOLT_COUNTED_TIMEOUTS_);
+  if (cancelled) volt_count_(kind->kind, VOLT_COUNTER_TIMEOUTS_);
   if (!cancelled || was_nudged) volt_park_out_(parker, registered); /* R7 */
   return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
 }
@@ -57,9 +57,9 @@ int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uin
   volt_parker parker = VOLT_PARKER_INIT;
   volt_waker waker = volt_parker_waker(&parker);
   if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
-  uint64_t since_ns = volt_waits_start_();
+  uint64_t since_ns = volt_wait_times_start_();
   int result = bypass_block(q, kind, want, &w, &parker, deadline_ns);
-  volt_waits_stop_(kind->kind, q, since_ns);
+  volt_wait_times_stop_(kind->kind, q, since_ns);
   return result;
 }
 

@@ -134,8 +134,8 @@ bool volt_waiter_set_waker(volt_waiter *w, volt_waker waker) {
   return volt_fifo_set_waker_((volt_fifo_ *)(void *)w->queue, VOLT_KIND_NONE_, w, waker);
 }
 
-uint32_t volt_fifo_count_(const volt_fifo_ *looked_at) {
-  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
+uint32_t volt_fifo_count_(const volt_fifo_ *inspected) {
+  volt_fifo_ *q = volt_fifo_to_inspect_(inspected);
   uint64_t word;
   if (!volt_fifo_lock_if_queued_(q, &word)) return 0;
   uint32_t waiters = q->waiters;

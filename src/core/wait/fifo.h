@@ -8,7 +8,7 @@
 
 #include <volt/detail/fifo.h>
 
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../os/check.h"
 #include "../os/probe.h"
 #include "../park/spin.h"
@@ -86,7 +86,7 @@ static inline bool volt_fifo_is_closed_(const volt_fifo_ *q) {
 }
 
 /* For inspection: the FIFO of an object that is const to its caller. Only the lock bit changes. */
-static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
+static inline volt_fifo_ *volt_fifo_to_inspect_(const volt_fifo_ *q) {
   return (volt_fifo_ *)(uintptr_t)q;
 }
 
@@ -99,7 +99,7 @@ static inline void volt_fifo_check_returning_(uint64_t word) {
 /* Release the lock; the word becomes next, bit for bit. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
   /* fifo:U1 -> fifo:C1, fifo:L1, bypass:A1, bypass:L1, channel:C1, channel:L1, channel:P1,
-   * latch:T1, look:Q1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1,
+   * latch:T1, describe:Q1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1,
    * permits:L1, permits:T1, token:C1: the next holder, and each reader of the word, sees what this
    * holder did */
   volt_store_release(&q->word, next);

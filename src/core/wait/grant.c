@@ -20,7 +20,7 @@
  *       longer. */
 #include "grant.h"
 
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../os/check.h"
 #include "../os/futex.h"
 #include "../park/spin.h"
@@ -77,7 +77,7 @@ int volt_waiter_await_(volt_waiter *w) {
     /* relaxed, no data: only AWAITED itself counts. It does not overwrite a grant */
     if (state == VOLT_WAITER_AWAITED_ ||
         volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
-      volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTED_NAPS_);
+      volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTER_NAPS_);
       volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, volt_now_ns() + nap_ns); /* R8 */
       if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
     }

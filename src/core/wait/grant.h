@@ -5,7 +5,7 @@
 
 #include <volt/waiter.h>
 
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../os/check.h"
 #include "../os/probe.h"
 

@@ -8,7 +8,7 @@
  *   between it unlocks and calls the wakers of a batch.
  *   Another operation may need the released waiters gone, because it releases waiters or looks for
  *   the oldest. It first completes them itself (volt_monitor_enter_()). An operation that only
- *   looks or queues does not (volt_monitor_look_()), and a cancel or a poll completes its own
+ *   looks or queues does not (volt_monitor_lock_()), and a cancel or a poll completes its own
  *   waiter at most. So wakers that only look or queue never nest, and a long FIFO needs no deep
  *   stack. (A waker that cancels another released waiter calls that waiter's waker.)
  *
@@ -159,6 +159,6 @@ bool volt_monitor_future_complete_counted_(volt_future *f) {
   return volt_monitor_complete_counted_(monitor_future_queue(f), f->ops->kind, &f->waiter);
 }
 
-void volt_monitor_future_describe_(volt_future *f, volt_look_ *look) {
-  volt_look_in_(look, (volt_fifo_ *)f->object, VOLT_ENDS_UNKNOWN_);
+void volt_monitor_future_describe_(volt_future *f, volt_description_ *description) {
+  volt_describe_queue_(description, (volt_fifo_ *)f->object, VOLT_ENDS_UNKNOWN_);
 }

@@ -15,7 +15,7 @@
 
 #include <volt/future.h>
 
-#include "../inspect/look.h"
+#include "../inspect/describe.h"
 #include "../os/check.h"
 #include "fifo.h"
 
@@ -58,16 +58,16 @@ void volt_monitor_complete_all_(volt_fifo_ *q, volt_kind_ kind, uint64_t word);
 /* Unlock, and complete *w, which is linked. */
 void volt_monitor_complete_one_(volt_fifo_ *q, volt_kind_ kind, uint64_t word, volt_waiter *w);
 
-/* Enter the monitor to look, or to append a waiter, and exit it by volt_monitor_unlock_().
+/* Lock the monitor, to read or to append a waiter, and exit it by volt_monitor_unlock_().
  * kind: of the object. Released waiters stay linked. Calls no waker, so it is safe inside a waker. */
-static inline void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q, volt_kind_ kind) {
+static inline void volt_monitor_lock_(volt_monitor_ *m, volt_fifo_ *q, volt_kind_ kind) {
   volt_fifo_lock_(q, &m->word);
   m->queue = q;
   m->released = NULL;
   m->kind = kind;
 }
 
-/* Exit the monitor after volt_monitor_look_(). Calls no waker. */
+/* Exit the monitor after volt_monitor_lock_(). Calls no waker. */
 static inline void volt_monitor_unlock_(volt_monitor_ *m) {
   volt_fifo_unlock_(m->queue, m->word); /* I2: released waiters have a thread that completes them */
 }
@@ -75,7 +75,7 @@ static inline void volt_monitor_unlock_(volt_monitor_ *m) {
 /* Enter the monitor. Waiters that were released before are completed first, which calls wakers: so
  * every waiter that is linked now waits for something that has not happened yet. */
 static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q, volt_kind_ kind) {
-  volt_monitor_look_(m, q, kind);
+  volt_monitor_lock_(m, q, kind);
   if (volt_monitor_first_is_released_(q)) m->word = volt_monitor_complete_first_(q, kind, m->word);
 }
 
@@ -173,6 +173,6 @@ bool volt_monitor_future_cancel_(volt_future *f);
 bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker);
 bool volt_monitor_future_complete_(volt_future *f);
 bool volt_monitor_future_complete_counted_(volt_future *f);
-void volt_monitor_future_describe_(volt_future *f, volt_look_ *look);
+void volt_monitor_future_describe_(volt_future *f, volt_description_ *description);
 
 #endif

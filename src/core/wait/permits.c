@@ -50,7 +50,7 @@
  *       sees CLOSED, takes the lock, and completes the future. */
 #include "permits.h"
 
-#include "../hooks/waits.h"
+#include "../hooks/wait_times.h"
 #include "../os/check.h"
 #include "../park/blocker.h"
 #include "../park/call.h"
@@ -176,7 +176,7 @@ static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t 
                            .waiter = w};
   if (volt_park_in_(&call, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_permits_cancel_(q, kind, w)) {
-      volt_count_(kind->kind, VOLT_COUNTED_TIMEOUTS_);
+      volt_count_(kind->kind, VOLT_COUNTER_TIMEOUTS_);
       return VOLT_ETIMEDOUT;
     }
     volt_park_out_(parker, 1); /* granted: its wake will use *parker */
@@ -195,9 +195,9 @@ int volt_permits_acquire_until_(volt_fifo_ *q, const volt_permit_kind_ *kind, ui
   volt_parker parker = {0};
   int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  uint64_t since_ns = volt_waits_start_();
+  uint64_t since_ns = volt_wait_times_start_();
   result = permits_block(q, kind, n, &w, &parker, deadline_ns);
-  volt_waits_stop_(kind->kind, q, since_ns);
+  volt_wait_times_stop_(kind->kind, q, since_ns);
   return result;
 }
 
@@ -265,7 +265,7 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
                         uint64_t from_word, volt_waiter *last, uint32_t count) {
   uint64_t word;
   volt_fifo_move_(q, &word, from, from_word, last, count);
-  volt_count_many_(kind->kind, VOLT_COUNTED_WAITS_, count);
+  volt_count_many_(kind->kind, VOLT_COUNTER_WAITS_, count);
   uint32_t available = word & QUEUED ? 0 : (uint32_t)volt_permits_in_(kind, word); /* I1 */
   volt_permits_serve_and_unlock_(q, kind, word, available);
 }
@@ -291,8 +291,8 @@ uint32_t volt_permits_available_(const volt_fifo_ *q, const volt_permit_kind_ *k
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
-uint32_t volt_permits_held_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
-  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
+uint32_t volt_permits_held_(const volt_fifo_ *inspected, const volt_permit_kind_ *kind) {
+  volt_fifo_ *q = volt_fifo_to_inspect_(inspected);
   uint64_t word;
   if (!volt_fifo_lock_if_queued_(q, &word))
     return kind->max - (uint32_t)volt_permits_in_(kind, word);

@@ -9,7 +9,7 @@
 #include <volt/detail/fifo.h>
 
 #include "../future/leaf.h"
-#include "../hooks/counting.h"
+#include "../hooks/counters.h"
 #include "../hooks/holding.h"
 #include "fifo.h"
 
@@ -209,8 +209,8 @@ static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
 }
 
 /* volt_permits_release_(), inlined where the kind is known: one attempt at the fast path. */
-static VOLT_INLINED_ void volt_permits_release_short_(volt_fifo_ *q, const volt_permit_kind_ *kind,
-                                                      uint32_t n) {
+static VOLT_INLINED_ void volt_permits_release_fast_(volt_fifo_ *q, const volt_permit_kind_ *kind,
+                                                     uint32_t n) {
   uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
   bool is_queued = (word & (VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_)) == VOLT_WORD_QUEUED_;
   const uint64_t flags = VOLT_WORD_CLOSED_ | VOLT_WORD_BOUNDED_;
@@ -238,9 +238,9 @@ void volt_permit_future_give_back_(volt_future *f);
 bool volt_permit_future_due_(volt_future *f);
 
 /* As start(), if the lock is free; else VOLT_EAGAIN (leaf.h). */
-static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
-                                                         const volt_permit_kind_ *kind,
-                                                         const volt_waker *waker) {
+static VOLT_INLINED_ int volt_permit_future_start_fast_(volt_future *f,
+                                                        const volt_permit_kind_ *kind,
+                                                        const volt_waker *waker) {
   volt_fifo_ *q = (volt_fifo_ *)f->object;
   uint64_t word = volt_load_relaxed(&q->word);   /* a guess: the CAS decides */
   bool fits = volt_future_n_(f) - 1 < kind->max; /* and is not 0 */

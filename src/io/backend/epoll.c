@@ -43,7 +43,7 @@ int volt_epoll_init_(volt_epoll_ *e) {
   if (e->number < 0) return VOLT_ERRNO(errno);
   e->has_no_pwait2 = false;
   volt_store_relaxed(&e->watched, 0); /* not shared yet, like the next */
-  volt_store_relaxed(&e->is_looked_at, 0);
+  volt_store_relaxed(&e->is_checked, 0);
   volt_watch_init_(&e->table);
   for (unsigned i = 0; i < VOLT_EPOLL_BELLS; i++) {
     e->bells[i].number = -1;
@@ -183,13 +183,13 @@ bool volt_epoll_take_(volt_epoll_ *e) {
   return count == EVENTS;
 }
 
-bool volt_epoll_look_(volt_epoll_ *e) {
+bool volt_epoll_check_(volt_epoll_ *e) {
   /* relaxed, no data: it says which thread looks */
-  if (volt_exchange_relaxed(&e->is_looked_at, 1)) return false;
+  if (volt_exchange_relaxed(&e->is_checked, 1)) return false;
   struct epoll_event events[EVENTS];
   int before = errno;
   int count = epoll_wait(e->number, events, EVENTS, 0);
-  volt_store_relaxed(&e->is_looked_at, 0); /* as above */
+  volt_store_relaxed(&e->is_checked, 0); /* as above */
   bool any = epoll_report(e, events, count, UINT32_MAX);
   errno = before;
   return any;
@@ -215,11 +215,11 @@ static void epoll_begin(volt_driver_ *driver, unsigned worker) {
   (void)driver, (void)worker; /* a worker has no share of its own */
 }
 
-static bool epoll_look(volt_driver_ *driver, unsigned worker) {
+static bool epoll_check(volt_driver_ *driver, unsigned worker) {
   (void)worker;
   volt_epoll_ *e = epoll_of(driver);
   bool is_due = volt_epoll_watches_(e) || epoll_is_by_hand(driver);
-  return is_due && volt_epoll_look_(e);
+  return is_due && volt_epoll_check_(e);
 }
 
 static bool epoll_must_sleep(volt_driver_ *driver, unsigned worker, bool is_keeper) {
@@ -252,7 +252,7 @@ static void epoll_destroy(volt_driver_ *driver) {
 
 static const volt_driver_ops_ epoll_driver_ops = {.name = "epoll",
                                                   .begin = epoll_begin,
-                                                  .look = epoll_look,
+                                                  .check = epoll_check,
                                                   .must_sleep = epoll_must_sleep,
                                                   .wants_keeper = epoll_wants_keeper,
                                                   .sleep = epoll_sleep_in,

@@ -3,7 +3,7 @@
 #ifndef VOLT_IO_BACKEND_EPOLL_SET_H
 #define VOLT_IO_BACKEND_EPOLL_SET_H
 
-#include "../op/io_parts.h"
+#include "../op/io_internal.h"
 #include "../op/nap.h"
 #include "watched.h"
 
@@ -19,7 +19,7 @@ struct volt_epoll_ {
   int number; /* readable while volt_epoll_take_() has something to take */
   bool has_no_pwait2;
   VOLT_ATOMIC(uint32_t) watched; /* how many descriptors */
-  VOLT_ATOMIC(uint32_t) is_looked_at;
+  VOLT_ATOMIC(uint32_t) is_checked;
   volt_watch_table table;
   volt_naps_ naps; /* of what is watched, the back end's own */
   volt_epoll_bell bells[VOLT_EPOLL_BELLS];
@@ -55,6 +55,6 @@ bool volt_epoll_take_(volt_epoll_ *e);
 
 /* As volt_epoll_sleep_() without a sleep, on any thread; nothing is done if another thread is about
  * to. */
-bool volt_epoll_look_(volt_epoll_ *e);
+bool volt_epoll_check_(volt_epoll_ *e);
 
 #endif

@@ -184,7 +184,7 @@ static void uring_begin(volt_driver_ *driver, unsigned worker) {
   volt_uring_enter_(s);
 }
 
-static bool uring_look(volt_driver_ *driver, unsigned worker) {
+static bool uring_check(volt_driver_ *driver, unsigned worker) {
   volt_uring_share_ *s = volt_uring_share_of_(driver, worker);
   bool any = uring_take_mail(s);
   if (uring_has_epoll_to_watch(s)) s->to_arm |= VOLT_URING_EPOLL_;
@@ -206,7 +206,7 @@ static bool uring_has_mail(volt_driver_ *driver, unsigned worker) {
 
 static void uring_sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
   volt_uring_share_ *s = volt_uring_share_of_(driver, worker);
-  bool any = uring_look(driver, worker);
+  bool any = uring_check(driver, worker);
   if (!any && !s->is_rung) {
     if (s->to_arm) volt_uring_arm_(s); /* uring_ring.c R3 */
     volt_uring_wait_(s, deadline_ns);
@@ -275,7 +275,7 @@ static void uring_init(volt_uring_ *u, volt_rt *rt, const volt_rt_config *config
   static const volt_driver_ops_ driver_ops = {
       .name = "io_uring",
       .begin = uring_begin,
-      .look = uring_look,
+      .check = uring_check,
       .must_sleep = uring_must_sleep,
       .has_mail = uring_has_mail,
       .sleep = uring_sleep,

@@ -7,7 +7,7 @@
 #endif
 #include <liburing.h>
 
-#include "../op/io_parts.h"
+#include "../op/io_internal.h"
 #include "epoll_set.h"
 #include "kinds.h"
 #include "mail.h"

@@ -16,7 +16,7 @@
 #include <volt/net.h>
 
 #include "../../core/future/future_ops.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 
 static const uint64_t attempt_default_ns = 5000000000;
 
@@ -87,16 +87,16 @@ static volt_future *dial_inside(volt_future *f, unsigned i) {
   return i == 0 ? &dial_of(f)->async.future : NULL;
 }
 
-static void dial_describe(volt_future *f, volt_look_ *look) {
+static void dial_describe(volt_future *f, volt_description_ *description) {
   volt_dial *d = dial_of(f);
-  look->ends = VOLT_ENDS_INNER_;
+  description->ends = VOLT_ENDS_INNER_;
   if (d->resolve.count > 0)
-    volt_look_say_(look, "address %zu of %zu", d->next + 1, d->resolve.count);
+    volt_describe_state_(description, "address %zu of %zu", d->next + 1, d->resolve.count);
 }
 
 static const volt_future_ops_ dial_ops = {.operation = "volt_dial",
                                           .cancel = dial_cancel,
-                                          .poll_ctx = volt_future_poll_long_,
+                                          .poll_ctx = volt_future_poll_slow_,
                                           .poll = dial_poll,
                                           .leave = dial_leave,
                                           .undo = dial_undo,

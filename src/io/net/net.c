@@ -8,7 +8,7 @@
 #include <volt/net.h>
 
 #include "../../core/os/check.h"
-#include "../op/io_parts.h"
+#include "../op/io_internal.h"
 
 static void net_none(volt_fd *d) {
   memset(d, 0, sizeof *d);

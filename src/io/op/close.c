@@ -78,7 +78,7 @@ static int close_start(volt_future *f, volt_waker waker) {
   if (!is_idle) d->closer = op;
   volt_op_note_number_(op, d->number);
   volt_short_lock_unlock_(&d->lock);
-  if (!is_idle) volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
+  if (!is_idle) volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTER_WAITS_, 1);
   if (!is_idle) return VOLT_PENDING;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return close_now(op);
@@ -132,7 +132,7 @@ static const volt_future_ops_ close_ops = {.operation = "volt_fd_close",
                                            .cancel = close_cancel,
                                            .set_waker = close_set_waker,
                                            .outcome = close_outcome,
-                                           .poll_ctx = volt_future_poll_long_,
+                                           .poll_ctx = volt_future_poll_slow_,
                                            .poll = close_poll,
                                            .describe = volt_op_describe_,
                                            .ends_itself = true};

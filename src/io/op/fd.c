@@ -229,8 +229,8 @@ static int fd_kind_of_shared(const volt_sys_ *sys, int number) {
 }
 
 static VOLT_NOINLINE void fd_warn_no_io(volt_rt *rt) {
-  static VOLT_ATOMIC(uint32_t) has_said;
-  if (volt_exchange_relaxed(&has_said, 1) != 0) return; /* relaxed, no data: the first says so */
+  static VOLT_ATOMIC(uint32_t) has_warned;
+  if (volt_exchange_relaxed(&has_warned, 1) != 0) return; /* relaxed, no data: the first says so */
   volt_warn_("volt/io.h",
              "runtime %p does no I/O: its volt_rt_config needs .io = volt_io_auto() (said once)",
              (void *)rt);

@@ -4,7 +4,7 @@
 #define VOLT_IO_OP_NAP_H
 
 #include "../backend/watched.h"
-#include "io_parts.h"
+#include "io_internal.h"
 
 typedef struct volt_nap_entry_ {
   struct volt_nap_entry_ *next;

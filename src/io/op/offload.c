@@ -74,7 +74,7 @@ static void offload_give_back(volt_future *f) {
     .operation = (operation_), .kind = VOLT_KIND_IO_, .start = volt_blocking_start_,         \
     .cancel = volt_blocking_cancel_, .set_waker = volt_blocking_set_waker_,                  \
     .give_back = (give_back_), .outcome = volt_blocking_outcome_,                            \
-    .poll_ctx = volt_future_poll_long_, .poll = offload_poll, .describe = volt_op_describe_, \
+    .poll_ctx = volt_future_poll_slow_, .poll = offload_poll, .describe = volt_op_describe_, \
     .ends_itself = true                                                                      \
   }
 

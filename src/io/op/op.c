@@ -58,7 +58,7 @@ void volt_op_await_(volt_op *op, volt_io_ *io) {
   while (volt_waiter_result(op_waiter(op)) == VOLT_PENDING) {
     /* what it waits for may be in this worker's share, or in that of another worker, which waits
      * here for one in this worker's; by hand it may be that no thread runs the runtime */
-    bool any = here < 0 ? volt_rt_look_by_hand_(rt) : driver->ops->look(driver, (unsigned)here);
+    bool any = here < 0 ? volt_rt_check_by_hand_(rt) : driver->ops->check(driver, (unsigned)here);
     if (!any) volt_pause_(&spins);
   }
 }
@@ -97,7 +97,7 @@ static int op_wait(volt_op *op, bool is_new, volt_ctx *ctx) {
   VOLT_PROBE_ARMED(wait__begin, op_waiter(op));
   volt_op_set_stage_(op, VOLT_OP_WAITING_);
   volt_short_lock_unlock_(&d->lock);
-  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
+  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTER_WAITS_, 1);
   return volt_leaf_registered_(&op->as.future, ctx);
 }
 
@@ -327,7 +327,7 @@ static bool op_cancel_held(volt_op *op) {
   (void)op_end(op, false, VOLT_ECANCELED);
   if (was_waiting) {
     volt_store_relaxed(&op_waiter(op)->state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_CANCELS_, 1);
+    volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTER_CANCELS_, 1);
   } else {
     op_await_grant(op);
   }
@@ -385,19 +385,19 @@ static void op_forget(volt_future *f) {
   volt_op_of_(f)->n = 0;
 }
 
-void volt_op_describe_(volt_future *f, volt_look_ *look) {
+void volt_op_describe_(volt_future *f, volt_description_ *description) {
   volt_op *op = volt_op_of_(f);
-  look->object = op->fd;
-  if (look->is_granted || volt_op_number_(op) < 0) return;
+  description->object = op->fd;
+  if (description->is_granted || volt_op_number_(op) < 0) return;
   const char *where = op->mode == VOLT_OP_POOL_ ? " on the blocking pool" : "";
-  volt_look_say_(look, "%d%s", volt_op_number_(op), where);
+  volt_describe_state_(description, "%d%s", volt_op_number_(op), where);
 }
 
 #define OP_TABLE(operation_, give_back_)                                                \
   {                                                                                     \
     .operation = (operation_), .kind = VOLT_KIND_IO_, .cancel = op_cancel,              \
     .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome,        \
-    .poll_ctx = volt_future_poll_long_, .poll = op_poll, .describe = volt_op_describe_, \
+    .poll_ctx = volt_future_poll_slow_, .poll = op_poll, .describe = volt_op_describe_, \
     .ends_itself = true                                                                 \
   }
 

@@ -26,11 +26,11 @@
 
 #include "../../core/future/future_ops.h"
 #include "../../core/future/leaf.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "../../core/wait/grant.h"
 #include "../../rt/sched/short_lock.h"
-#include "io_parts.h"
+#include "io_internal.h"
 
 /* Why it was asked to end: volt_op.is_asked. */
 enum { VOLT_OP_CANCEL_ = 1, VOLT_OP_GO_BY_CALL_ = 2, VOLT_OP_CLOSED_ = 4 };
@@ -50,7 +50,7 @@ static inline void volt_claims_add_(volt_claims_ *claims, volt_waiter *w) {
 
 static inline void volt_claims_grant_(const volt_claims_ *claims) {
   if (claims->count == 0) return;
-  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_GRANTS_, claims->count);
+  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTER_GRANTS_, claims->count);
   volt_waiters_grant_(claims->claimed, claims->count, VOLT_WAITER_GRANTED_);
 }
 
@@ -189,7 +189,7 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
 void volt_op_await_(volt_op *op, volt_io_ *io);
 
 /* describe() of every operation. It does not read *op->fd: R1. */
-void volt_op_describe_(volt_future *f, volt_look_ *look);
+void volt_op_describe_(volt_future *f, volt_description_ *description);
 
 /* Set the waker of a WAITING operation to that of ctx. The caller holds it and has the lock, which
  * this unlocks; it holds op no more. Returns VOLT_PENDING. */

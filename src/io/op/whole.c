@@ -45,7 +45,7 @@ int volt_op_begin_whole_(volt_op *op, volt_ctx *ctx, unsigned worker) {
   }
   volt_short_lock_unlock_(&d->lock);
   if (result != VOLT_OK) return result;
-  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
+  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTER_WAITS_, 1);
   (void)volt_leaf_registered_(&op->as.future, ctx);
   io->ops->submit(io, op);
   return VOLT_PENDING;

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <volt/simulated.h>
 
-#include "../op/io_parts.h"
+#include "../op/io_internal.h"
 
 typedef struct volt_sim_net_ {
   volt_io_ io; /* first */

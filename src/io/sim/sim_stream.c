@@ -99,7 +99,7 @@ static void flow_put(volt_sim_flow_ *flow, const uint8_t *from, size_t size) {
   flow->sent += size;
 }
 
-static void flow_look(const volt_sim_flow_ *flow, uint8_t *to, size_t size) {
+static void flow_copy_sent(const volt_sim_flow_ *flow, uint8_t *to, size_t size) {
   size_t first = flow_first_part(flow, flow->taken, size);
   memcpy(to, flow->bytes + flow->taken % flow->size, first);
   memcpy(to + first, flow->bytes, size - first);
@@ -230,7 +230,7 @@ ssize_t volt_sim_stream_recv_(volt_sim_socket_ *s, void *to, size_t size, bool p
   uint64_t there = flow->arrived - flow->taken;
   if (there == 0) return flow->end_arrived ? 0 : -EAGAIN;
   size_t n = stream_shorten(s->net, there < size ? (size_t)there : size);
-  flow_look(flow, (uint8_t *)to, n);
+  flow_copy_sent(flow, (uint8_t *)to, n);
   if (peeks) return (ssize_t)n;
   flow->taken += n;
   volt_sim_became_ready_(s->conn->side[1 - s->side], POLLOUT);

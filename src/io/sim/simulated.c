@@ -1,7 +1,7 @@
 /* simulated.c: the simulated back end: a network in memory for one runtime by hand.
  *
  * Its sockets are driven by the timers of the runtime, so the driver itself has nothing to look at
- * and nothing to sleep in. Operations go by CALL (io_parts.h), with the system calls of
+ * and nothing to sleep in. Operations go by CALL (io_internal.h), with the system calls of
  * sim_socket.c. */
 #include <errno.h>
 #include <stdlib.h>
@@ -124,7 +124,7 @@ static void sim_begin(volt_driver_ *driver, unsigned worker) {
   (void)worker;
 }
 
-static bool sim_look(volt_driver_ *driver, unsigned worker) {
+static bool sim_check(volt_driver_ *driver, unsigned worker) {
   (void)driver;
   (void)worker;
   return false; /* all that happens is a timer's */
@@ -158,7 +158,7 @@ static void sim_destroy(volt_driver_ *driver) {
 
 static const volt_driver_ops_ sim_driver_ops = {.name = "simulated",
                                                 .begin = sim_begin,
-                                                .look = sim_look,
+                                                .check = sim_check,
                                                 .has_mail = sim_has_mail,
                                                 .end = sim_end,
                                                 .descriptor = sim_descriptor,

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../op/io_parts.h"
+#include "../op/io_internal.h"
 
 /* result = call, or the negative errno; errno as before. */
 #define SYS_TRY(result, call)                 \

@@ -34,7 +34,7 @@ typedef struct volt_sys_ {
   int (*sync)(int fd, int data_only);
   int (*open)(int directory, const char *path, int flags, mode_t mode);
   int (*close)(int fd);
-  int (*kind)(int fd);    /* of VOLT_FD_TCP_ and so on (io_parts.h) */
+  int (*kind)(int fd);    /* of VOLT_FD_TCP_ and so on (io_internal.h) */
   int (*unblock)(int fd); /* make it non-blocking */
   int (*socket)(struct volt_io_ *io, int domain, int type, int protocol); /* as accept */
   int (*bind)(int fd, const struct sockaddr *at, socklen_t size);

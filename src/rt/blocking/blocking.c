@@ -27,12 +27,12 @@
  *       last (by_hand.c R2). */
 #include "blocking.h"
 #include "../../core/future/future_ops.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "../../core/wait/grant.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 enum { QUEUED = 1, RUNNING = 2, DONE = 3, REMOVED = 4 };
 
@@ -134,7 +134,7 @@ static void blocking_call(volt_rt *rt, volt_blocking *b) {
   b->stage = DONE;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_unlock_(&rt->blocking.lock);
-  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_GRANTS_, 1);
+  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -233,7 +233,7 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_unlock_(&pool->lock);
   blocking_not_run(b);
-  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_GRANTS_, 1);
+  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   volt_short_lock_lock_(&pool->lock);
   pool->running -= 1;
@@ -272,7 +272,7 @@ int volt_blocking_start_(volt_future *f, volt_waker waker) {
   }
   volt_short_lock_unlock_(&pool->lock); /* b may be done from here on */
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
-  if (!is_closed) volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_WAITS_, 1);
+  if (!is_closed) volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_WAITS_, 1);
   if (idle) volt_unpark(&idle->parker);
   volt_thread_ thread; /* not used: a thread says its own name as it ends */
   if (more && !volt_thread_start_(&thread, blocking_thread_main, b->rt))
@@ -305,7 +305,7 @@ bool volt_blocking_cancel_(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   if (volt_blocking_remove_(blocking_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_CANCELS_, 1);
+    volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_CANCELS_, 1);
     VOLT_PROBE_ARMED(cancel, &f->waiter);
     return true;
   }
@@ -348,8 +348,9 @@ static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   return volt_future_poll_leaf_(f, ctx);
 }
 
-static void blocking_describe(volt_future *f, volt_look_ *look) {
-  look->object = (const void *)(uintptr_t)blocking_of(f)->fn; /* stage is the pool's: not read */
+static void blocking_describe(volt_future *f, volt_description_ *description) {
+  description->object =
+      (const void *)(uintptr_t)blocking_of(f)->fn; /* stage is the pool's: not read */
 }
 
 static const volt_future_ops_ blocking_ops = {.operation = "volt_blocking",
@@ -360,7 +361,7 @@ static const volt_future_ops_ blocking_ops = {.operation = "volt_blocking",
                                               .set_waker = volt_blocking_set_waker_,
                                               .give_back = blocking_give_back,
                                               .outcome = volt_blocking_outcome_,
-                                              .poll_ctx = volt_future_poll_long_,
+                                              .poll_ctx = volt_future_poll_slow_,
                                               .poll = blocking_poll,
                                               .describe = blocking_describe,
                                               .ends_itself = true};

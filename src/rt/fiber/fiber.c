@@ -22,7 +22,7 @@
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 #include "fiber_run.h"
 #include "stack_report.h"
 
@@ -161,13 +161,13 @@ void volt_worker_end_fibers_(volt_worker *w) {
 static inline int fiber_prepare(volt_fiber *f, volt_ctx *ctx, volt_worker_fibers_ *here) {
   f->ctx = ctx;
   f->stage = VOLT_FIBER_RUNS_;
-  if (!VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON)) {
+  if (VOLT_UNLIKELY(ctx->cancel != VOLT_CTX_GO_ON)) {
     f->cancel = ctx->cancel; /* I3 */
     ctx->cancel = VOLT_CTX_GO_ON;
   }
   *here->blocker = &f->blocker;
   *here->error = f->saved_errno;
-  if (!VOLT_LIKELY(!(f->flags & VOLT_FIBER_HAS_EXCEPTIONS_))) {
+  if (VOLT_UNLIKELY(f->flags & VOLT_FIBER_HAS_EXCEPTIONS_)) {
     memcpy(here->exceptions, f->exceptions, sizeof f->exceptions);
     f->flags &= ~(uint32_t)VOLT_FIBER_HAS_EXCEPTIONS_;
   }
@@ -209,8 +209,8 @@ int volt_fiber_left_(volt_fiber *f, volt_worker *w) {
     memset(exceptions, 0, sizeof f->exceptions);
     f->flags |= VOLT_FIBER_HAS_EXCEPTIONS_;
   }
-  if (!VOLT_LIKELY(f->stage != VOLT_FIBER_ENDED_)) return fiber_end(f, w);
-  if (!VOLT_LIKELY(!(f->flags & VOLT_FIBER_MOVES))) fiber_move_on(f);
+  if (VOLT_UNLIKELY(f->stage == VOLT_FIBER_ENDED_)) return fiber_end(f, w);
+  if (VOLT_UNLIKELY(f->flags & VOLT_FIBER_MOVES)) fiber_move_on(f);
   return VOLT_PENDING;
 }
 

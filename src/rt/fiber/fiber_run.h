@@ -9,8 +9,8 @@
 #define VOLT_RT_FIBER_FIBER_RUN_H
 
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
-#include "fiber_parts.h"
+#include "../sched/rt_internal.h"
+#include "fiber_internal.h"
 
 /* A switch is inline; but where it is a call, and where tools look at functions, it is in a function
  * of its own. */

@@ -153,7 +153,7 @@ static VOLT_NOINLINE int fiber_await_within(volt_fiber *f, volt_future *future,
 
 static inline int fiber_await(volt_fiber *f, volt_future *future, uint64_t deadline_ns) {
   bool is_alone = !f->own.decision && f->own.cancel == VOLT_CTX_GO_ON;
-  if (!VOLT_LIKELY(is_alone)) return fiber_await_within(f, future, deadline_ns);
+  if (VOLT_UNLIKELY(!is_alone)) return fiber_await_within(f, future, deadline_ns);
   return fiber_await_either(f, future, deadline_ns);
 }
 

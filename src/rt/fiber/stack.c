@@ -30,7 +30,7 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 /* How many stacks are dropped between two polls. */
 #ifndef VOLT_STACKS_AT_ONCE
@@ -152,9 +152,9 @@ static void stack_untake(volt_rt *rt, volt_stack_slot_ *slot) {
 
 /* Returns VOLT_ENOMEM. */
 static int stack_refuse(volt_rt *rt, unsigned size_class, const char *why) {
-  uint32_t said =
-      volt_exchange_relaxed(&rt->stacks.has_said, 1); /* relaxed, no data: the first says so */
-  if (!said) {
+  uint32_t has_warned =
+      volt_exchange_relaxed(&rt->stacks.has_warned, 1); /* relaxed, no data: the first says so */
+  if (!has_warned) {
     volt_warn_("volt_fiber", "no stack of %zu KiB for runtime %p: %s (said once)",
                volt_stack_class_bytes_(size_class) / 1024, (void *)rt, why);
   }
@@ -350,8 +350,8 @@ void volt_stack_pool_init_(volt_stack_pool_ *pool) {
   pool->least_class = volt_stack_least_class_();
   pool->next_trim_ns = 0;
   pool->is_dropping = false;
-  volt_store_relaxed(&pool->trim_ns, 0);  /* not shared yet */
-  volt_store_relaxed(&pool->has_said, 0); /* as above */
+  volt_store_relaxed(&pool->trim_ns, 0);    /* not shared yet */
+  volt_store_relaxed(&pool->has_warned, 0); /* as above */
 }
 
 void volt_stack_pool_destroy_(volt_stack_pool_ *pool) {

@@ -95,7 +95,7 @@ typedef struct volt_stack_pool_ {
   VOLT_PLAIN(uint64_t) next_trim_ns; /* trim_ns, when all that are too many are dropped */
   VOLT_PLAIN(bool) is_dropping;      /* some are to be dropped now */
   VOLT_ATOMIC(uint64_t) trim_ns;     /* when to look for stacks that are too many; 0: never */
-  VOLT_ATOMIC(uint32_t) has_said;    /* why there was no stack */
+  VOLT_ATOMIC(uint32_t) has_warned;  /* why there was no stack */
 } volt_stack_pool_;
 
 /* A worker's own. */

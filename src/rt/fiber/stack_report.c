@@ -35,7 +35,7 @@
 #include "../../core/os/at_fork.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
-#include "fiber_parts.h"
+#include "fiber_internal.h"
 
 /* The C library may have to allocate the first time that a thread asks for a variable of a library
  * that was loaded later (dlopen()). musl never does, and does not load a library that says this. */
@@ -96,7 +96,7 @@ static void report_add_address(report_text *t, uintptr_t address) {
   report_add_number(t, address, 16);
 }
 
-static void report_say(const volt_fiber *f) {
+static void report_print(const volt_fiber *f) {
   report_text t = {.length = 0};
   report_add(&t, "volt: fiber ");
   if (f->name) {
@@ -148,7 +148,7 @@ static void report_handle(int number, siginfo_t *info, void *context) {
   bool is_overflow = f && info->si_code > 0 && volt_stack_guards_(&f->stack, info->si_addr);
   if (is_overflow) {
     VOLT_PROBE4(fiber__overflow, f, f->fn, f->stack.bottom, f->stack.bytes);
-    report_say(f);
+    report_print(f);
     sigaction(number, &report_before, NULL); /* the fault comes again */
   }
   errno = saved;

@@ -2,7 +2,7 @@
 #ifndef VOLT_RT_FIBER_STACK_REPORT_H
 #define VOLT_RT_FIBER_STACK_REPORT_H
 
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 struct volt_fiber;
 

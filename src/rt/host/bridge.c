@@ -45,7 +45,7 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 #include "alarm.h"
 
 enum { BRIDGE_POLLS = 256 }; /* before the loop goes on, because it has events of its own */

@@ -27,14 +27,14 @@
  *   R4  Interleaving: mail is left for the driver's look as the thread sets its bit. Prevented by:
  *       as in parking.c R4, for the loop's bit and for the thread's.
  *   R5  Interleaving: a thread looks for what has completed between two runs
- *       (volt_rt_look_by_hand_()); meanwhile another thread calls volt_rt_run(). Prevented by: as
+ *       (volt_rt_check_by_hand_()); meanwhile another thread calls volt_rt_run(). Prevented by: as
  *       in R3, is_run is LEAVES during the look. If the look has woken tasks, this thread calls the
  *       loop's waker after it. */
 #include "../../core/os/check.h"
 #include "../../core/park/locals.h"
 #include "../../core/park/spin.h"
 #include "../fiber/stack_report.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 /* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
 #ifndef VOLT_RT_PATIENCE_NS
@@ -112,7 +112,7 @@ static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_worker_begin_here_(w);
   volt_stack_report_begin_(w);
   uint64_t now_ns = volt_now_ns();
-  w->driver_looked_ns = now_ns;
+  w->driver_checked_ns = now_ns;
   volt_worker_note_time_(w, now_ns);
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
@@ -129,7 +129,7 @@ bool volt_rt_is_by_hand_(volt_rt *rt) {
   return rt->config.flags & VOLT_RT_BY_HAND;
 }
 
-bool volt_rt_look_by_hand_(volt_rt *rt) {
+bool volt_rt_check_by_hand_(volt_rt *rt) {
   volt_worker *w = &rt->worker[0];
   uint32_t seen = NOT_RUN;
   /* by_hand:H1 <- by_hand:H2: after all that the last thread to run it did; R5 */
@@ -137,12 +137,12 @@ bool volt_rt_look_by_hand_(volt_rt *rt) {
   volt_here_ *here = volt_thread_here_();
   volt_here_ before = *here; /* it may run tasks of another runtime */
   volt_worker_begin_here_(w);
-  bool any = rt->driver->ops->look(rt->driver, 0);
+  bool any = rt->driver->ops->check(rt->driver, 0);
   *here = before;
   bool woken = volt_worker_has_tasks_(w);
   by_hand_end(w);
   if (woken) volt_rt_work_queued_(rt);
-  volt_doorbell_ring_(w->doorbell); /* look() may have taken the loop's ring off */
+  volt_doorbell_ring_(w->doorbell); /* check() may have taken the loop's ring off */
   return any;
 }
 

@@ -3,7 +3,7 @@
 #include "driver.h"
 
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 /* ---- life ---- */
 
@@ -48,7 +48,7 @@ void volt_worker_begin_driver_(volt_worker *w) {
   volt_driver_ *driver = w->rt->driver;
   if (!driver) return;
   driver->ops->begin(driver, w->index);
-  w->driver_looked_ns = volt_now_ns();
+  w->driver_checked_ns = volt_now_ns();
 }
 
 void volt_worker_end_driver_(volt_worker *w) {
@@ -57,26 +57,26 @@ void volt_worker_end_driver_(volt_worker *w) {
 }
 
 static void driver_count_delay(volt_worker *w, uint64_t now_ns) {
-  uint64_t delay_ns = now_ns - w->driver_looked_ns;
+  uint64_t delay_ns = now_ns - w->driver_checked_ns;
   /* relaxed: this worker alone writes it, for statistics */
   if (delay_ns > volt_load_relaxed(&w->counts.look_delay_ns)) {
     volt_store_relaxed(&w->counts.look_delay_ns, delay_ns); /* as above */
   }
 }
 
-bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns) {
+bool volt_worker_check_driver_(volt_worker *w, uint64_t now_ns) {
   volt_driver_ *driver = w->rt->driver;
   driver_count_delay(w, now_ns);
-  bool completed = driver->ops->look(driver, w->index);
-  w->driver_looked_ns = volt_now_ns();
+  bool completed = driver->ops->check(driver, w->index);
+  w->driver_checked_ns = volt_now_ns();
   return completed || volt_worker_has_tasks_(w);
 }
 
 /* The only worker has no other to steal from. If it is going to sleep in the driver, it looks
  * there, and that is one system call instead of two. */
-bool volt_worker_look_before_search_(volt_worker *w, uint64_t now_ns) {
+bool volt_worker_check_before_search_(volt_worker *w, uint64_t now_ns) {
   if (w->rt->workers > 1 || !volt_worker_must_drive_(w) || volt_worker_has_mail_(w)) {
-    return volt_worker_look_driver_(w, now_ns);
+    return volt_worker_check_driver_(w, now_ns);
   }
   driver_count_delay(w, now_ns);
   return false;

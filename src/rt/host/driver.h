@@ -1,7 +1,7 @@
 /* driver.h: what a runtime asks of the library that does its I/O. The runtime itself knows no I/O.
  *
  * A driver belongs to one runtime. Each worker has a share of it, by its index; by hand there is
- * one, of worker 0. A worker calls begin(), look(), must_sleep(), has_mail(), sleep() and end() of
+ * one, of worker 0. A worker calls begin(), check(), must_sleep(), has_mail(), sleep() and end() of
  * its own share, and no other thread does; meanwhile volt_rt_worker_here_() is its index. A worker
  * that sleeps does so in one of two places:
  *   on its parker   if nothing that its share waits for can happen;
@@ -9,7 +9,7 @@
  *
  * A doorbell is an eventfd, one for each worker of a runtime with a driver. The driver watches it,
  * so sleep() returns when it rings; a ring that comes before the sleep ends the next one. A ring
- * for one worker ends the sleep of that worker, also if another worker's look() sees it first. The
+ * for one worker ends the sleep of that worker, also if another worker's check() sees it first. The
  * doorbell is never closed: a thread may ring late, when the runtime is gone, and must not meet
  * another file of the same number. It is kept, and given to a later runtime, for which a late ring
  * is a wake for no reason (doorbell.h).
@@ -18,7 +18,7 @@
  * while its queue is long (worker.c), and whenever it has no task: after its own queue, before it
  * searches those of others. If it is the only worker, and is going to sleep in sleep(), it looks
  * there instead. So what tasks have staged since is submitted together. What a worker wakes in
- * look() or sleep() goes into its own queue. */
+ * check() or sleep() goes into its own queue. */
 #ifndef VOLT_RT_HOST_DRIVER_H
 #define VOLT_RT_HOST_DRIVER_H
 
@@ -39,7 +39,7 @@ typedef struct volt_driver_ops_ {
    * completed. A ring that it meets is for nothing, because the worker is awake: it takes it off
    * (by hand it must). Returns whether it has completed anything: the worker then comes back
    * before it searches or sleeps. */
-  bool (*look)(volt_driver_ *driver, unsigned worker);
+  bool (*check)(volt_driver_ *driver, unsigned worker);
 
   /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps
    * until the earliest timer; at most one worker does. By hand: true. While the worker sleeps, only
@@ -53,22 +53,22 @@ typedef struct volt_driver_ops_ {
    * becomes true, the driver calls volt_rt_keeper_wanted_(). NULL: never. */
   bool (*wants_keeper)(volt_driver_ *driver);
 
-  /* Whether another thread has left something for that worker to do in look(). It is asked after
+  /* Whether another thread has left something for that worker to do in check(). It is asked after
    * the worker has said that it is about to sleep (idle:D4). What volt_rt_mail_left_() was called
    * for before that is seen: loads need not be acquire. NULL: never. */
   bool (*has_mail)(volt_driver_ *driver, unsigned worker);
 
-  /* As look(), and if nothing has completed: sleep until something does, until the doorbell rings,
+  /* As check(), and if nothing has completed: sleep until something does, until the doorbell rings,
    * or until deadline_ns (as volt_now_ns()). From its beginning on a ring is for this sleep: if it
    * takes one off, it must return. May return for no reason. It may wake tasks and threads, or
-   * leave that to the look() that comes next. */
+   * leave that to the check() that comes next. */
   void (*sleep)(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns);
 
   /* On the thread of that worker, after its last task; by hand on the thread that destroys the
    * runtime. Nothing is under way in its share. Called if begin() was. */
   void (*end)(volt_driver_ *driver, unsigned worker);
 
-  /* By hand: a descriptor that is readable while look() has something to do, which is also when the
+  /* By hand: a descriptor that is readable while check() has something to do, which is also when the
    * doorbell has rung; -1: none. */
   int (*descriptor)(volt_driver_ *driver);
 
@@ -113,9 +113,9 @@ VOLT_API void volt_rt_keeper_wanted_(volt_rt *rt);
 /* Whether rt is run by hand. */
 VOLT_API bool volt_rt_is_by_hand_(volt_rt *rt);
 
-/* By hand, on a thread that does not run rt: look() once, if no thread runs it meanwhile. Calls the
- * loop's waker if that has woken tasks. Returns whether look() has completed anything. */
-VOLT_API bool volt_rt_look_by_hand_(volt_rt *rt);
+/* By hand, on a thread that does not run rt: check() once, if no thread runs it meanwhile. Calls the
+ * loop's waker if that has woken tasks. Returns whether check() has completed anything. */
+VOLT_API bool volt_rt_check_by_hand_(volt_rt *rt);
 
 VOLT_END_DECLS
 #endif

@@ -14,7 +14,7 @@
 #include "../../core/park/spin.h"
 #include "../fiber/stack_report.h"
 #include "../inspect/debugger.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 enum {
   BLOCKING_MAX = 512,
@@ -97,7 +97,7 @@ static void *runtime_worker_main(void *arg) {
 static void runtime_end_workers(volt_rt *rt, unsigned started) {
   /* runtime:O1 <-> worker:O2: then idle:K2: a worker that parks sees the end, or its bit is seen */
   volt_exchange_seq_cst(&rt->is_over, 1);
-  volt_idle_look_(&rt->idle); /* parking.c R3: before or after each idle:D4 */
+  volt_idle_fence_(&rt->idle); /* parking.c R3: before or after each idle:D4 */
   for (unsigned i = 0; i < started; i++) {
     if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
   }

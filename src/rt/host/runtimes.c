@@ -15,7 +15,7 @@
 #include "../../core/os/at_fork.h"
 #include "../inspect/debugger.h"
 #include "../inspect/inspect.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 /* ---- the list ---- */
 

@@ -2,8 +2,8 @@
  * their memory tasks and fibers are. async/numbers.c has the rest. */
 #include "debugger.h"
 
-#include "../fiber/fiber_parts.h"
-#include "../sched/parts.h"
+#include "../fiber/fiber_internal.h"
+#include "../sched/rt_internal.h"
 #include "../sched/task_state.h"
 #include "inspect.h"
 
@@ -54,7 +54,7 @@ DEBUGGER_HERE = {
             AT("worker.tid", volt_worker, tid),
             AT("worker.left", volt_worker, left),
             AT("worker.stamp", volt_worker, stamp),
-            AT("worker.looked_ns", volt_worker, looked_ns),
+            AT("worker.looked_ns", volt_worker, checked_ns),
             AT("worker.polls", volt_worker, counts.polls),
             AT("worker.parks", volt_worker, counts.parks),
             {"sizeof registry", sizeof(volt_registry)},

@@ -35,10 +35,10 @@
 #include "inspect.h"
 
 #include "../../core/future/future_ops.h"
-#include "../../core/hooks/peek.h"
-#include "../../core/inspect/look.h"
+#include "../../core/hooks/racy.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 #include "../sched/task_state.h"
 
 enum { INSPECT_LOCK_NS = 50000000, INSPECT_DEPTH = 64 };
@@ -74,7 +74,7 @@ static uint64_t inspect_since_ns(volt_rt *rt, uint32_t since) {
 /* The worker that polls t, or the number of workers. */
 static unsigned inspect_worker(volt_rt *rt, const volt_task *t) {
   unsigned i = 0;
-  while (i < rt->workers && volt_peek_pointer_(&rt->worker[i].ctx.waker.ctx) != t) i++;
+  while (i < rt->workers && volt_racy_load_pointer_(&rt->worker[i].ctx.waker.ctx) != t) i++;
   return i;
 }
 
@@ -100,10 +100,10 @@ static void inspect_waiting(volt_rt *rt, volt_task *t, uint64_t state, volt_seen
 /* It is linked, so it is there; but it is another thread's. */
 static void inspect_other(volt_rt *rt, volt_task *t, uint64_t state, volt_seen_ *seen) {
   seen->how = state & COMPLETE ? VOLT_SEEN_ENDS_ : VOLT_SEEN_QUEUED_;
-  seen->site = volt_frame_site_((int32_t)volt_peek_32_(&t->frame.site), (uintptr_t)t->poll);
-  seen->line = inspect_line(volt_peek_32_(&t->frame.step));
-  seen->polls = volt_peek_32_(&t->polls);
-  seen->since_ns = seen->polls == 0 ? 0 : inspect_since_ns(rt, volt_peek_32_(&t->since));
+  seen->site = volt_frame_site_((int32_t)volt_racy_load_32_(&t->frame.site), (uintptr_t)t->poll);
+  seen->line = inspect_line(volt_racy_load_32_(&t->frame.step));
+  seen->polls = volt_racy_load_32_(&t->polls);
+  seen->since_ns = seen->polls == 0 ? 0 : inspect_since_ns(rt, volt_racy_load_32_(&t->since));
   seen->registrations = state & COMPLETE ? (int64_t)(state / ONE) : -1;
   if (state & COMPLETE) return;
   seen->worker = inspect_worker(rt, t);
@@ -302,7 +302,7 @@ static bool walk_frame(const walk *w, const volt_frame *frame, uintptr_t poll, c
 
 static bool walk_inside(const walk *w, volt_future *f, unsigned depth) {
   volt_future *inside;
-  for (unsigned i = 0; (inside = volt_look_inside_(f, i)) != NULL; i++) {
+  for (unsigned i = 0; (inside = volt_future_inside_(f, i)) != NULL; i++) {
     if (!walk_one(w, inside, depth)) return false;
   }
   return true;
@@ -311,7 +311,7 @@ static bool walk_inside(const walk *w, volt_future *f, unsigned depth) {
 /* f was shown. Returns whether to go on. */
 static bool walk_future(const walk *w, volt_future *f, unsigned depth) {
   if (!f || depth >= INSPECT_DEPTH || !(volt_future_state_(f) & VOLT_FUTURE_WAITING_)) return true;
-  const volt_frame *frame = volt_look_frame_(f);
+  const volt_frame *frame = volt_future_frame_(f);
   if (!frame) return walk_inside(w, f, depth);
   const volt_async *a = volt_container_of((volt_frame *)(uintptr_t)frame, volt_async, frame);
   return walk_frame(w, frame, (uintptr_t)a->poll, a, depth);
@@ -327,11 +327,11 @@ void volt_walk_(volt_task *t, volt_walk_fn_ *fn, void *ctx) {
 void volt_worker_see_(volt_rt *rt, unsigned worker, volt_worker_seen_ *seen) {
   volt_worker *w = &rt->worker[worker];
   uint64_t polls = volt_load_relaxed(&w->counts.polls); /* hints, like all here */
-  bool has_next = volt_peek_pointer_(&w->lifo) != NULL;
-  seen->task = (const volt_task *)volt_peek_pointer_(&w->ctx.waker.ctx);
-  seen->instance = polls << 8 | (volt_peek_32_(&w->left) & 255);
-  seen->looked_ns = volt_peek_64_(&w->looked_ns);
+  bool has_next = volt_racy_load_pointer_(&w->lifo) != NULL;
+  seen->task = (const volt_task *)volt_racy_load_pointer_(&w->ctx.waker.ctx);
+  seen->instance = polls << 8 | (volt_racy_load_32_(&w->left) & 255);
+  seen->checked_ns = volt_racy_load_64_(&w->checked_ns);
   seen->is_parked = volt_load_relaxed(&rt->idle.word) >> worker & 1;
   seen->queued = volt_ring_count_(&w->ring) + volt_home_count_(&w->home) + has_next;
-  seen->tid = (int)volt_peek_32_(&w->tid);
+  seen->tid = (int)volt_racy_load_32_(&w->tid);
 }

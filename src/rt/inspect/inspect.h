@@ -81,7 +81,7 @@ void volt_rt_unpin_(volt_rt *rt);
 typedef struct volt_worker_seen_ {
   const volt_task *task; /* that it polls; NULL: none. It may be gone */
   uint64_t instance;     /* of its poll: another one in each */
-  uint64_t looked_ns;    /* at the clock, as volt_now_ns(): some polls ago, or before this one */
+  uint64_t checked_ns;   /* at the clock, as volt_now_ns(): some polls ago, or before this one */
   bool is_parked;
   uint32_t queued; /* in its queues */
   int tid;         /* of its thread; 0: not known */

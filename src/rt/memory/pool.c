@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/parts.h"
+#include "../sched/rt_internal.h"
 
 enum { UNIT = 16, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 
@@ -153,7 +153,7 @@ static inline unsigned pool_block_of(size_t bytes) {
   return is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
 }
 
-static VOLT_NOINLINE void *pool_take_rarely(volt_rt *rt, size_t bytes) {
+static VOLT_NOINLINE void *pool_take_slow(volt_rt *rt, size_t bytes) {
   unsigned block = pool_block_of(bytes);
   if (block == LARGE) return pool_take_large(rt, bytes);
   volt_worker *here = volt_worker_here_(rt);
@@ -163,12 +163,12 @@ static VOLT_NOINLINE void *pool_take_rarely(volt_rt *rt, size_t bytes) {
 /* here: the worker of rt that this thread is, or NULL. */
 static inline void *pool_take(volt_rt *rt, volt_worker *here, size_t bytes, unsigned block) {
   void *taken = VOLT_LIKELY(here && block != LARGE) ? pool_pop(&here->free[block]) : NULL;
-  return VOLT_LIKELY(taken != NULL) ? taken : pool_take_rarely(rt, bytes);
+  return VOLT_LIKELY(taken != NULL) ? taken : pool_take_slow(rt, bytes);
 }
 
 /* here: as above. Returns false if it keeps enough of that size, or none: call pool_give(). */
 static inline bool pool_keep(volt_worker *here, unsigned block, void *given) {
-  if (!VOLT_LIKELY(here && block != LARGE && here->free[block].count < KEEP)) return false;
+  if (VOLT_UNLIKELY(!here || block == LARGE || here->free[block].count >= KEEP)) return false;
   pool_push(&here->free[block], (volt_free_block *)given);
   return true;
 }
@@ -198,12 +198,12 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
 }
 
 /* What it needs of *t it reads anew, so that nothing else is kept for it on the usual path. */
-static VOLT_NOINLINE void pool_free_rarely(volt_task *t) {
+static VOLT_NOINLINE void pool_free_slow(volt_task *t) {
   pool_give(t->rt, t->frame.block, t);
 }
 
 void volt_pool_free_(volt_task *t) {
-  if (!pool_keep(volt_worker_here_(t->rt), t->frame.block, t)) pool_free_rarely(t);
+  if (!pool_keep(volt_worker_here_(t->rt), t->frame.block, t)) pool_free_slow(t);
 }
 
 /* ---- frames of coroutines ---- */
@@ -227,11 +227,11 @@ static VOLT_NOINLINE void *pool_take_outside(size_t whole, unsigned block) {
 }
 
 void *volt_rt_alloc_(size_t bytes) {
-  if (!VOLT_LIKELY(bytes <= SIZE_MAX / 2)) return NULL;
+  if (VOLT_UNLIKELY(bytes > SIZE_MAX / 2)) return NULL;
   volt_here_ *here = volt_thread_here_();
   size_t whole = bytes + sizeof(volt_block_);
   unsigned block = pool_block_of(whole);
-  if (!VOLT_LIKELY(here->rt)) return pool_take_outside(whole, block);
+  if (VOLT_UNLIKELY(!here->rt)) return pool_take_outside(whole, block);
   volt_block_ *head = (volt_block_ *)pool_take(here->rt, here->worker, whole, block);
   if (!head) return NULL;
   head->rt = here->rt;
@@ -240,7 +240,7 @@ void *volt_rt_alloc_(size_t bytes) {
   return head + 1;
 }
 
-static VOLT_NOINLINE void pool_free_block_rarely(volt_block_ *head) {
+static VOLT_NOINLINE void pool_free_block_slow(volt_block_ *head) {
   if (head->rt) {
     pool_give(head->rt, head->block, head);
   } else {
@@ -252,7 +252,7 @@ static VOLT_NOINLINE void pool_free_block_rarely(volt_block_ *head) {
  * suspends would save this function's registers. */
 VOLT_NOINLINE void volt_rt_free_(void *memory) {
   volt_block_ *head = (volt_block_ *)memory - 1;
-  if (!pool_keep(volt_worker_here_(head->rt), head->block, head)) pool_free_block_rarely(head);
+  if (!pool_keep(volt_worker_here_(head->rt), head->block, head)) pool_free_block_slow(head);
 }
 
 /* ---- the end ---- */

@@ -29,12 +29,12 @@
 #include <volt/task.h>
 
 #include "../../core/future/future_ops.h"
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "../../core/os/futex.h"
 #include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
-#include "parts.h"
+#include "rt_internal.h"
 
 static const char group_name[] = "volt_group";
 
@@ -148,7 +148,7 @@ static void group_unlock_and_complete(volt_group *g) {
     claimed = volt_waiter_claim_(w);
     g->waiter = NULL;
     if (group_wants_next(w)) (void)group_try_next(g, group_taken(w));
-    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_GRANTS_, 1);
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTER_GRANTS_, 1);
   }
   volt_short_lock_unlock_(&g->lock);
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -284,7 +284,7 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
   }
   volt_short_lock_unlock_(&g->lock);
   if (result == VOLT_PENDING) {
-    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_WAITS_, 1);
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTER_WAITS_, 1);
   } else {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -312,7 +312,7 @@ static bool group_future_cancel(volt_future *f) {
   volt_short_lock_unlock_(&g->lock);
   if (waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_CANCELS_, 1);
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTER_CANCELS_, 1);
     VOLT_PROBE_ARMED(cancel, &f->waiter);
   } else {
     volt_waiter_await_(&f->waiter);
@@ -364,9 +364,9 @@ static int group_wait_poll(volt_future *f, volt_ctx *ctx) {
   return VOLT_ECANCELED;
 }
 
-static void group_wait_describe(volt_future *f, volt_look_ *look) {
+static void group_wait_describe(volt_future *f, volt_description_ *description) {
   (void)f;
-  look->ends = VOLT_ENDS_GROUP_;
+  description->ends = VOLT_ENDS_GROUP_;
 }
 
 static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
@@ -376,7 +376,7 @@ static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_wait_give_back,
                                                 .outcome = group_wait_outcome,
-                                                .poll_ctx = volt_future_poll_long_,
+                                                .poll_ctx = volt_future_poll_slow_,
                                                 .poll = group_wait_poll,
                                                 .describe = group_wait_describe,
                                                 .ends_itself = true};
@@ -421,9 +421,9 @@ static void group_next_give_back(volt_future *f) {
   group_unlock_and_complete(g);                   /* R4 */
 }
 
-static void group_next_describe(volt_future *f, volt_look_ *look) {
+static void group_next_describe(volt_future *f, volt_description_ *description) {
   (void)f;
-  look->ends = VOLT_ENDS_MEMBER_;
+  description->ends = VOLT_ENDS_MEMBER_;
 }
 
 static const volt_future_ops_ group_next_ops = {.operation = "volt_group_next",

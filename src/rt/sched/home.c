@@ -1,6 +1,6 @@
 /* home.c: a task gets a home: a worker that alone polls it from then on. Where it waits, the
  * invariants and the races: home.h. */
-#include "parts.h"
+#include "rt_internal.h"
 
 /* Before the first task gets a home: say so to all workers. R5 */
 static void home_announce(volt_rt *rt) {

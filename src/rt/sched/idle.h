@@ -127,7 +127,7 @@ static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searchi
  * mail was left, the runtime ends (parking.c R2, R3, R4; by_hand.c R2, R3). The caller looks for
  * sleepers after this. It changes nothing, but is an RMW, so it comes before or after every
  * idle:D4. */
-static inline void volt_idle_look_(volt_idle *idle) {
+static inline void volt_idle_fence_(volt_idle *idle) {
   /* idle:K2 <-> idle:D4: the later of the two threads sees what the other did before */
   volt_fetch_add_acq_rel(&idle->word, 0);
 }

@@ -50,7 +50,7 @@
 #include "../../core/os/futex.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
-#include "parts.h"
+#include "rt_internal.h"
 
 /* How often a worker searches all queues before it sleeps. */
 #ifndef VOLT_RT_SEARCH_ROUNDS
@@ -69,7 +69,7 @@ void volt_worker_unpark_(volt_worker *w) {
 
 /* The loop around volt_rt_run() has its waker, and may watch the driver's descriptor. */
 static void parking_wake_loop(volt_rt *rt) {
-  volt_idle_look_(&rt->idle); /* by_hand.c R3 */
+  volt_idle_fence_(&rt->idle); /* by_hand.c R3 */
   volt_waker waker = rt->config.waker;
   if (rt->driver) volt_doorbell_ring_(rt->worker[0].doorbell);
   if (waker.wake) waker.wake(waker.ctx);
@@ -108,7 +108,7 @@ void volt_rt_work_queued_(volt_rt *rt) {
 
 void volt_rt_timer_started_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_look_(&rt->idle); /* R2 */
+  volt_idle_fence_(&rt->idle); /* R2 */
   /* worker:K4 <- worker:K3: the thread that starts a timer sees which worker keeps the time */
   unsigned keeper = volt_load_acquire(&rt->keeper);
   if (keeper == 0) {
@@ -119,14 +119,14 @@ void volt_rt_timer_started_(void *ctx) {
 }
 
 void volt_rt_keeper_wanted_(volt_rt *rt) {
-  volt_idle_look_(&rt->idle); /* R7 */
+  volt_idle_fence_(&rt->idle); /* R7 */
   /* worker:K4 <- worker:K3: the thread that wants a keeper sees which worker is the keeper */
   if (volt_load_acquire(&rt->keeper) == 0) volt_rt_work_queued_(rt);
 }
 
 void volt_rt_rouse_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_look_(&rt->idle); /* by_hand.c R2 */
+  volt_idle_fence_(&rt->idle); /* by_hand.c R2 */
   parking_wake(rt, VOLT_BY_HAND_THREAD_);
 }
 
@@ -144,7 +144,7 @@ void volt_rt_task_sent_(volt_rt *rt, unsigned worker) {
  * it. That is right, because it does search when it has looked at the mail; or it finds work, and
  * is the last that searched (idle.h R2). */
 void volt_rt_mail_left_(volt_rt *rt, unsigned worker) {
-  volt_idle_look_(&rt->idle); /* R4 */
+  volt_idle_fence_(&rt->idle); /* R4 */
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (!by_hand) {
     parking_wake(rt, worker);

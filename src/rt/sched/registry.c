@@ -23,7 +23,7 @@
  *       that. Prevented by: the loop looks at the parkers of its closers, not at the counts. The
  *       thread reads what to call before it unparks, and what it calls lives as long as the
  *       program. */
-#include "parts.h"
+#include "rt_internal.h"
 
 #include "../../core/os/check.h"
 #include "../../core/park/blocker.h"

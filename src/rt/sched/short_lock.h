@@ -23,7 +23,7 @@ static VOLT_NOINLINE VOLT_UNUSED_OK_ void volt_short_lock_wait_(volt_short_lock 
 static inline void volt_short_lock_lock_(volt_short_lock *l) {
   uint32_t seen = 0;
   /* short_lock:L1 <- short_lock:U1: the holder sees what those before it did */
-  while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
+  while (VOLT_UNLIKELY(!volt_cas_acquire(&l->word, &seen, 1))) {
     volt_short_lock_wait_(l);
     seen = 0;
   }
@@ -34,7 +34,7 @@ static inline bool volt_short_lock_lock_until_(volt_short_lock *l, uint64_t dead
   uint32_t seen = 0;
   unsigned spins = 0;
   /* short_lock:L1 <- short_lock:U1: the holder sees what those before it did */
-  while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
+  while (VOLT_UNLIKELY(!volt_cas_acquire(&l->word, &seen, 1))) {
     if (volt_now_ns() >= deadline_ns) return false;
     volt_pause_(&spins);
     seen = 0;

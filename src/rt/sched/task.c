@@ -82,7 +82,7 @@ VOLT_NOINLINE void volt_task_complete_joiner_(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (claimed.waker.wake == task_wake) claimed.waker.wake = task_wake_last;
-  volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_GRANTS_, 1);
+  volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTER_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -149,7 +149,7 @@ static inline void task_wake_in(volt_task *t, task_place place, volt_here_ *here
   for (;;) {
     bool queue = !(state & (ACTIVE | COMPLETE));
     uint64_t next = state - settled + ACTIVE;
-    if (!VOLT_LIKELY(queue)) {
+    if (VOLT_UNLIKELY(!queue)) {
       next = state - ONE;
       if (state & ACTIVE) next |= NOTIFIED; /* R1 */
     }
@@ -229,7 +229,7 @@ VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int re
   volt_registry *registry = volt_registry_lock_(t->rt, t->frame.shard);
   volt_registry_unlink_(t);
   uint64_t state = task_set_complete(t, registered);
-  if (!VOLT_LIKELY(state & ENDED)) {
+  if (VOLT_UNLIKELY(!(state & ENDED))) {
     volt_registry_link_again_(t);
     volt_registry_unlock_(registry);
   } else if (state & GROUPED) {
@@ -240,9 +240,8 @@ VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int re
   }
 }
 
-VOLT_NOINLINE volt_ran_ volt_task_put_down_rarely_(volt_task *t, uint64_t state,
-                                                   uint64_t registered, bool yields,
-                                                   uint64_t disobeyed) {
+VOLT_NOINLINE volt_ran_ volt_task_put_down_slow_(volt_task *t, uint64_t state, uint64_t registered,
+                                                 bool yields, uint64_t disobeyed) {
   for (;;) {
     bool again = yields || (state & NOTIFIED); /* R1 */
     uint64_t next = again ? state & ~NOTIFIED : state & ~ACTIVE;
@@ -255,12 +254,11 @@ VOLT_NOINLINE volt_ran_ volt_task_put_down_rarely_(volt_task *t, uint64_t state,
   }
 }
 
-VOLT_NOINLINE volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state,
-                                                  const volt_ctx *ctx) {
+VOLT_NOINLINE volt_ran_ volt_task_suspend_slow_(volt_task *t, uint64_t state, const volt_ctx *ctx) {
   if (!ctx->yield) volt_task_note_wait_(t, ctx);
   VOLT_PROBE_AWAITS(task__suspend, t, ctx->registered);
   uint64_t disobeyed = ctx->cancel == VOLT_CTX_GO_ON ? 0 : CANCEL;
-  return volt_task_put_down_rarely_(t, state, ctx->registered, ctx->yield != 0, disobeyed);
+  return volt_task_put_down_slow_(t, state, ctx->registered, ctx->yield != 0, disobeyed);
 }
 
 VOLT_NOINLINE uint64_t volt_task_take_notice_(volt_task *t, volt_ctx *ctx) {
@@ -309,7 +307,7 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
   t->joiner = group;
   volt_task_born_(t);
   uint64_t begun = SPAWNED | ACTIVE | (group ? GROUPED : 0);
-  if (!VOLT_LIKELY(volt_rt_is_here_(rt))) begun += ONE; /* R4: until volt_task_start_() */
+  if (VOLT_UNLIKELY(!volt_rt_is_here_(rt))) begun += ONE; /* R4: until volt_task_start_() */
   volt_store_relaxed(&t->state, begun); /* published by the queue that it is put into */
 }
 

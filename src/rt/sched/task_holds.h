@@ -1,4 +1,4 @@
-/* task_holds.h: what a task holds, in builds with VOLT_SIGHT=1 (volt/detail/owner.h). While it is
+/* task_holds.h: what a task holds, in builds with VOLT_SIGHT=1 (volt/detail/holders.h). While it is
  * polled, that is in a list of its worker; between polls, if it holds anything, in a record of the
  * task's own. */
 #ifndef VOLT_RT_SCHED_TASK_HOLDS_H
@@ -8,8 +8,8 @@
 
 #if VOLT_SIGHT
 
-#include "../../core/inspect/owner.h"
-#include "parts.h"
+#include "../../core/inspect/holders.h"
+#include "rt_internal.h"
 
 static inline void volt_task_holds_init_(volt_task *t) {
   t->held = NULL;
@@ -29,7 +29,7 @@ static inline void volt_party_enters_(volt_task *t, volt_ctx *ctx) {
   volt_party_ *p = t->held ? t->held : &w->holds;
   if (p->sample == 0) p->sample = VOLT_HOLDS_SAMPLE_;
   p->who = (uintptr_t)t | VOLT_WHO_TASK_;
-  p->stamp = (uint32_t)(w->looked_ns >> 20);
+  p->stamp = (uint32_t)(w->checked_ns >> 20);
   p->file = t->held_file;
   p->line = t->held_line;
   w->holds_outside = VOLT_PARTY_HERE_;

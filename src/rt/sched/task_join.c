@@ -2,7 +2,7 @@
  * handle up. The state word, the invariants and the races are those of task.c.
  *
  * Labels: task */
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
@@ -43,7 +43,7 @@ static int task_join_start(volt_future *f, volt_waker waker) {
   while (!(state & ENDED)) { /* R7 */
     /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
     if (!volt_cas_acq_rel(&t->state, &state, state | JOINER)) continue;
-    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_WAITS_, 1);
+    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTER_WAITS_, 1);
     return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
@@ -64,7 +64,7 @@ static bool task_join_cancel(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   if (task_join_withdraw(task_join_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_CANCELS_, 1);
+    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTER_CANCELS_, 1);
     VOLT_PROBE_ARMED(cancel, &f->waiter);
     return true;
   }
@@ -97,9 +97,9 @@ static int task_join_outcome(volt_future *f) {
   return volt_task_result(task_join_of(f));
 }
 
-static void task_join_describe(volt_future *f, volt_look_ *look) {
+static void task_join_describe(volt_future *f, volt_description_ *description) {
   (void)f;
-  look->ends = VOLT_ENDS_TASK_;
+  description->ends = VOLT_ENDS_TASK_;
 }
 
 static const volt_future_ops_ task_join_ops = {.operation = "volt_task_join",

@@ -32,15 +32,15 @@
 #include "../../core/os/probe.h"
 #include "../../core/park/locals.h"
 #include "../fiber/stack_report.h"
-#include "parts.h"
+#include "rt_internal.h"
 #include "task_run.h"
 
 enum {
   LIFO_IN_A_ROW = 3,
-  LOOK_MIN = 8, /* polls between two looks at the injection queue */
-  LOOK_MAX = 127,
-  LOOK_FIRST = 61,
-  LOOK_NS = 200000,
+  CHECK_MIN = 8, /* polls between two looks at the injection queue */
+  CHECK_MAX = 127,
+  CHECK_FIRST = 61,
+  CHECK_NS = 200000,
   DRIVER_PERIODS = 4,  /* at most, between two looks at the driver */
   LONG_POLL_NS = 2000, /* on average: to wait for so long is worse than to change the worker */
   BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
@@ -81,7 +81,7 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
 static VOLT_NOINLINE void worker_push_from_long_poll(volt_worker *w, volt_task *t) {
   uint64_t since_ns = volt_now_ns();
   worker_push_and_wake(w, t);
-  w->looked_ns += volt_now_ns() - since_ns;
+  w->checked_ns += volt_now_ns() - since_ns;
 }
 
 /* Behind all others of its worker. A task without a home is for this one, or for one that it
@@ -95,7 +95,7 @@ static void worker_queue(volt_worker *w, volt_task *t) {
 }
 
 /* Polls are long, or t may have a home. */
-static VOLT_NOINLINE void worker_schedule_rarely(volt_worker *w, volt_task *t) {
+static VOLT_NOINLINE void worker_schedule_slow(volt_worker *w, volt_task *t) {
   uint32_t how = volt_load_relaxed(&w->how); /* home.h R5: what must be known is seen */
   uint32_t home = volt_task_home_(t);
   bool is_elsewhere = home != 0 && home != w->index + 1;
@@ -116,8 +116,8 @@ static VOLT_NOINLINE void worker_schedule_rarely(volt_worker *w, volt_task *t) {
  * lock would wait for that, and all that wait for the lock would wait for the owner. */
 void volt_rt_schedule_next_(volt_here_ *here, volt_task *t) {
   volt_worker *w = here->worker;
-  if (!VOLT_LIKELY(volt_load_relaxed(&w->how) == 0)) { /* home.h R5: what must be known is seen */
-    worker_schedule_rarely(w, t);
+  if (VOLT_UNLIKELY(volt_load_relaxed(&w->how) != 0)) { /* home.h R5: what must be known is seen */
+    worker_schedule_slow(w, t);
     return;
   }
   volt_task *before = w->lifo;
@@ -190,7 +190,7 @@ volt_task *volt_worker_take_outside_(volt_worker *w) {
 }
 
 /* Expire what is due. Returns whether anything was. */
-static bool worker_look_at_clock(volt_worker *w) {
+static bool worker_check_clock(volt_worker *w) {
   volt_timers *timers = &w->rt->timers;
   if (volt_load_relaxed(&w->rt->stacks.trim_ns) != 0) volt_stack_trim_(w->rt); /* R1 of stack.c */
   uint64_t earliest_ns = volt_timers_earliest_ns(timers);
@@ -214,23 +214,24 @@ static void worker_set_long(volt_worker *w, bool is_long) {
  * long. */
 static void worker_adapt_period(volt_worker *w) {
   uint64_t now_ns = volt_now_ns();
-  uint64_t each_ns = (now_ns - w->looked_ns) / w->look_period;
-  uint64_t want = each_ns > 0 ? LOOK_NS / each_ns : LOOK_MAX;
-  if (want < LOOK_MIN) want = LOOK_MIN;
-  if (want > LOOK_MAX) want = LOOK_MAX;
-  if (want > w->look_period) want = (3 * w->look_period + want) / 4; /* longer slowly */
-  w->look_period = (unsigned)want;
+  uint64_t each_ns = (now_ns - w->checked_ns) / w->check_period;
+  uint64_t want = each_ns > 0 ? CHECK_NS / each_ns : CHECK_MAX;
+  if (want < CHECK_MIN) want = CHECK_MIN;
+  if (want > CHECK_MAX) want = CHECK_MAX;
+  if (want > w->check_period) want = (3 * w->check_period + want) / 4; /* longer slowly */
+  w->check_period = (unsigned)want;
   if (each_ns > LONG_POLL_NS) VOLT_PROBE3(polls__long, w->rt, w->index, each_ns);
   worker_set_long(w, each_ns > LONG_POLL_NS && w->rt->workers > 1);
-  w->looked_ns = now_ns;
+  w->checked_ns = now_ns;
   volt_worker_note_time_(w, now_ns);
 }
 
 /* The worker has looked at the driver, or has slept there. */
 static void worker_note_driver_queue(volt_worker *w) {
   unsigned queued = volt_ring_count_(&w->ring) + volt_home_count_(&w->home);
-  bool is_slow = w->look_period == LOOK_MIN; /* then so many polls take more than the look's time */
-  unsigned most = is_slow ? 0 : DRIVER_PERIODS * w->look_period;
+  bool is_slow =
+      w->check_period == CHECK_MIN; /* then so many polls take more than the look's time */
+  unsigned most = is_slow ? 0 : DRIVER_PERIODS * w->check_period;
   w->driver_queue = queued < most ? queued : most;
 }
 
@@ -243,15 +244,15 @@ static bool worker_is_driver_due(volt_worker *w, unsigned polls) {
 
 /* Look at the clock, the driver and the injection queue. Returns a task only if the ring has no
  * room. */
-static volt_task *worker_look(volt_worker *w) {
-  unsigned polls = w->look_period;
+static volt_task *worker_check_sources(volt_worker *w) {
+  unsigned polls = w->check_period;
   worker_adapt_period(w);
-  w->until_look = w->look_period;
-  worker_look_at_clock(w);
+  w->until_check = w->check_period;
+  worker_check_clock(w);
   if (w->rt->driver && worker_is_driver_due(w, polls)) {
-    volt_worker_look_driver_(w, w->looked_ns);
+    volt_worker_check_driver_(w, w->checked_ns);
     worker_note_driver_queue(w);
-    w->looked_ns = w->driver_looked_ns; /* that took no poll's time */
+    w->checked_ns = w->driver_checked_ns; /* that took no poll's time */
   }
   worker_receive(w);
   return worker_take_injected(w);
@@ -288,7 +289,7 @@ static inline volt_task *worker_take_own(volt_worker *w) {
 /* The same; now and then one from the injection queue; and if there is none, one that another
  * thread has queued for this worker alone. */
 static volt_task *worker_take(volt_worker *w) {
-  volt_task *t = w->until_look == 0 ? worker_look(w) : NULL;
+  volt_task *t = w->until_check == 0 ? worker_check_sources(w) : NULL;
   if (!t) t = worker_take_own(w);
   if (t) return t;
   worker_receive(w);
@@ -300,8 +301,8 @@ static volt_task *worker_take(volt_worker *w) {
 /* After the loop below, which needs no register for `left` because this is not inlined. */
 static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned max) {
   unsigned polls = max - w->left;
-  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL); /* no task runs */
-  w->until_look -= polls;
+  VOLT_RACY_STORE_(void *, w->ctx.waker.ctx, NULL); /* no task runs */
+  w->until_check -= polls;
   volt_worker_count_(&w->counts.polls, polls);
 }
 
@@ -333,8 +334,9 @@ static void worker_blocks(volt_blocker_ *self, const char *call) {
   VOLT_CHECK(t, call, "%p: a waker that worker %u calls must not block", (void *)rt, w->index);
   volt_frame_blocks_(&t->frame, (uintptr_t)t->poll, t, call);
 #endif
-  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* relaxed, no data: the first says so */
-  if (said) return;
+  uint32_t has_warned =
+      volt_exchange_relaxed(&rt->has_warned, 1); /* relaxed, no data: the first says so */
+  if (has_warned) return;
   volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
              (void *)t, w->index, (void *)rt);
 }
@@ -345,7 +347,7 @@ void volt_worker_begin_here_(volt_worker *w) {
   volt_here_ *here = volt_thread_here_();
   here->rt = w->rt;
   here->worker = w;
-  volt_count_from_outside_(VOLT_KIND_WORKER_, VOLT_COUNTED_WAITS_, 0); /* it has a tally now */
+  volt_count_from_outside_(VOLT_KIND_WORKER_, VOLT_COUNTER_WAITS_, 0); /* it has a tally now */
 }
 
 void volt_worker_end_here_(void) {
@@ -360,14 +362,14 @@ void volt_worker_end_here_(void) {
 static volt_task *worker_find(volt_worker *w) {
   uint64_t since_ns = volt_now_ns();
   volt_task *t = NULL;
-  if (!w->rt->driver || !volt_worker_look_before_search_(w, since_ns)) {
+  if (!w->rt->driver || !volt_worker_check_before_search_(w, since_ns)) {
     t = volt_worker_search_(w);
     if (!t) volt_worker_park_(w);
   }
   uint64_t now_ns = volt_now_ns();
-  w->looked_ns += now_ns - since_ns;
+  w->checked_ns += now_ns - since_ns;
   volt_worker_note_time_(w, now_ns);
-  w->driver_looked_ns = now_ns;
+  w->driver_checked_ns = now_ns;
   if (w->rt->driver) worker_note_driver_queue(w);
   return t;
 }
@@ -376,7 +378,7 @@ static volt_task *worker_find(volt_worker *w) {
 static volt_task *worker_await_task(volt_worker *w) {
   while (!volt_rt_is_over_(w->rt)) {
     volt_task *t = worker_take(w);
-    if (!t && worker_look_at_clock(w)) continue;
+    if (!t && worker_check_clock(w)) continue;
     if (!t) t = worker_find(w);
     if (!t) continue;
     if (w->is_searching) volt_worker_found_(w);
@@ -392,11 +394,11 @@ void volt_worker_main_(void *arg) {
   volt_worker_begin_driver_(w);
   *volt_thread_blocker_() = &w->blocker;
   *volt_thread_random_() = w->random;
-  w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
-  volt_worker_note_time_(w, w->looked_ns);
-  VOLT_SHOW_(int32_t, w->tid, volt_thread_id_());
+  w->checked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
+  volt_worker_note_time_(w, w->checked_ns);
+  VOLT_RACY_STORE_(int32_t, w->tid, volt_thread_id_());
   volt_task *t;
-  while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
+  while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_check);
   volt_worker_end_search_(w);
   *volt_thread_blocker_() = NULL;
   volt_worker_end_driver_(w);
@@ -409,16 +411,16 @@ void volt_worker_main_(void *arg) {
 bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < w->hand_polls;) {
     volt_task *t = worker_take(w);
-    if (!t && worker_look_at_clock(w)) continue;
-    if (!t && w->rt->driver && volt_worker_look_driver_(w, volt_now_ns())) {
+    if (!t && worker_check_clock(w)) continue;
+    if (!t && w->rt->driver && volt_worker_check_driver_(w, volt_now_ns())) {
       polls += 1; /* it comes to an end whatever completes */
       continue;
     }
     if (!t) t = volt_worker_take_outside_(w);
     if (!t) return true;
-    unsigned before = w->until_look;
-    worker_poll(w, t, until ? 1 : w->until_look);
-    polls += before - w->until_look;
+    unsigned before = w->until_check;
+    worker_poll(w, t, until ? 1 : w->until_check);
+    polls += before - w->until_check;
     if (until && volt_task_result(until) != VOLT_PENDING) return false;
   }
   return false;
@@ -435,13 +437,13 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->lifo_run = 0;
   volt_store_relaxed(&w->how, 0);                       /* not shared yet */
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
-  w->until_look = 0;
-  w->look_period = LOOK_FIRST;
+  w->until_check = 0;
+  w->check_period = CHECK_FIRST;
   w->driver_queue = 0;
-  w->looked_ns = volt_now_ns();
+  w->checked_ns = volt_now_ns();
   w->left = 0;
   w->tid = 0;
-  volt_worker_note_time_(w, w->looked_ns);
+  volt_worker_note_time_(w, w->checked_ns);
   w->hand_polls = BY_HAND_POLLS;
   w->random = (rt->config.seed + index + 1) * VOLT_GOLDEN_ | 1;
 }

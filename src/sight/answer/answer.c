@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer_parts.h"
+#include "answer_internal.h"
 
 #ifndef VOLT_SIGHT
 #define VOLT_SIGHT 0

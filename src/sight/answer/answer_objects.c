@@ -11,13 +11,13 @@
 
 #include "../../core/hooks/histogram.h"
 #include "../../core/hooks/named.h"
-#include "../../core/inspect/look.h"
-#include "../../core/inspect/owner.h"
+#include "../../core/inspect/describe.h"
+#include "../../core/inspect/holders.h"
 #include "../../core/os/hash.h"
 #include "../../rt/inspect/inspect.h"
-#include "../dump/sleepers.h"
+#include "../dump/thread_seen.h"
 #include "../graph/deadlocks.h"
-#include "answer_parts.h"
+#include "answer_internal.h"
 
 enum { ANSWER_SLOTS = 16384, ANSWER_OBJECTS = ANSWER_SLOTS / 2 };
 
@@ -28,7 +28,7 @@ typedef struct answer_object {
   uint32_t threads;
   uint64_t oldest_ns; /* the longest that one of them waits */
   char state[80];
-  char owner[96];
+  char holder[96];
 } answer_object;
 
 typedef struct answer_objects {
@@ -58,26 +58,26 @@ static void answer_note_age(answer_object *o, uint64_t now_ns, uint64_t since_ns
   if (age_ns > o->oldest_ns) o->oldest_ns = age_ns;
 }
 
-static void answer_note_state(answer_object *o, const volt_look_ *look,
-                              const volt_owner_seen_ *owner) {
-  memcpy(o->state, look->state, sizeof o->state);
-  o->owner[volt_owner_text_(owner, o->owner, sizeof o->owner - 1)] = '\0';
+static void answer_note_state(answer_object *o, const volt_description_ *description,
+                              const volt_holder_seen_ *holder) {
+  memcpy(o->state, description->state, sizeof o->state);
+  o->holder[volt_holder_text_(holder, o->holder, sizeof o->holder - 1)] = '\0';
 }
 
 static bool answer_note_stop(void *ctx, const volt_stop_ *stop) {
   answer_objects *all = (answer_objects *)ctx;
-  volt_look_ look;
+  volt_description_ description;
   if (!stop->future) return true;
-  volt_look_briefly_(stop->future, &look);
-  if (look.is_ready || !look.object) return true;
-  answer_object *o = answer_object_of(all, look.object);
+  volt_describe_briefly_(stop->future, &description);
+  if (description.is_ready || !description.object) return true;
+  answer_object *o = answer_object_of(all, description.object);
   if (!o) return true;
   if (o->tasks == 0) { /* the first: it has the state */
-    volt_look_at_(stop->future, &look);
-    o->kind = look.kind;
-    volt_owner_seen_ owner;
-    (void)volt_owner_see_(&look, &owner);
-    answer_note_state(o, &look, &owner);
+    volt_describe_(stop->future, &description);
+    o->kind = description.kind;
+    volt_holder_seen_ holder;
+    (void)volt_holder_see_(&description, &holder);
+    answer_note_state(o, &description, &holder);
   }
   o->tasks++;
   answer_note_age(o, all->now_ns, all->since_ns);
@@ -103,20 +103,20 @@ static void answer_gather_named(answer_objects *all) {
 
 /* Returns false: the list was not to be had. */
 static bool answer_gather_threads(answer_objects *all) {
-  volt_sleeper_ seen[VOLT_SLEEPERS_];
+  volt_thread_seen_ seen[VOLT_THREADS_SEEN_];
   uint64_t cursor = 0, now_ns = volt_now_ns();
-  for (unsigned count; (count = volt_sleepers_see_(seen, &cursor)) > 0;) {
+  for (unsigned count; (count = volt_threads_see_(seen, &cursor)) > 0;) {
     for (unsigned i = 0; i < count; i++) {
-      const volt_look_ *look = &seen[i].thread.look;
-      answer_object *o = look->object ? answer_object_of(all, look->object) : NULL;
+      const volt_description_ *description = &seen[i].thread.description;
+      answer_object *o = description->object ? answer_object_of(all, description->object) : NULL;
       if (!o) continue;
       o->threads++;
-      if (o->kind == VOLT_KIND_NONE_) o->kind = look->kind;
-      if (!o->state[0]) answer_note_state(o, look, &seen[i].owner);
+      if (o->kind == VOLT_KIND_NONE_) o->kind = description->kind;
+      if (!o->state[0]) answer_note_state(o, description, &seen[i].holder);
       answer_note_age(o, now_ns, seen[i].thread.since_ns);
     }
   }
-  return cursor != VOLT_BLOCKED_BUSY_;
+  return cursor != VOLT_SLEEPERS_BUSY_;
 }
 
 /* Returns false: not all were to be had. */
@@ -157,7 +157,7 @@ static void answer_put_object(volt_json_ *to, const answer_object *o) {
   volt_named_ named;
   volt_json_begin_(to, "object");
   volt_json_put_address_(to, "object", object);
-  if (volt_name_look_(object, &named)) {
+  if (volt_name_find_(object, &named)) {
     volt_json_put_text_(to, "name", named.name);
     if (named.level > 0) volt_json_put_number_(to, "level", named.level);
   }
@@ -166,7 +166,7 @@ static void answer_put_object(volt_json_ *to, const answer_object *o) {
   volt_json_put_number_(to, "threads", o->threads);
   volt_json_put_number_(to, "oldest_ns", o->oldest_ns);
   volt_json_put_text_(to, "state", o->state[0] ? o->state : NULL);
-  volt_json_put_text_(to, "owner", o->owner[0] ? o->owner : NULL);
+  volt_json_put_text_(to, "owner", o->holder[0] ? o->holder : NULL);
   answer_put_histograms(to, object);
 }
 

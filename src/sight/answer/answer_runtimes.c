@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "../../rt/inspect/inspect.h"
-#include "../../rt/sched/parts.h"
-#include "answer_parts.h"
+#include "../../rt/sched/rt_internal.h"
+#include "answer_internal.h"
 
 static void answer_runtime(volt_rt *rt, volt_json_ *to) {
   volt_rt_stats_of s;
@@ -69,7 +69,7 @@ static void answer_worker(volt_rt *rt, unsigned worker, volt_json_ *to) {
   volt_json_put_address_(to, "task", seen.task);
   if (seen.task) {
     volt_json_put_text_(to, "instance", instance);
-    volt_json_put_number_(to, "looked_ns", now_ns > seen.looked_ns ? now_ns - seen.looked_ns : 0);
+    volt_json_put_number_(to, "looked_ns", now_ns > seen.checked_ns ? now_ns - seen.checked_ns : 0);
   }
   volt_json_put_number_(to, "queued", seen.queued);
   volt_json_put_number_(to, "homed", s.homed);

@@ -3,13 +3,13 @@
  * It is looked for among all tasks, and claimed with some others. The lines are written while it is
  * claimed, into memory that is there; but for the functions of a fiber, for which the C library is
  * asked, and that may have to wait. */
-#include "../../core/inspect/look.h"
-#include "../../core/inspect/owner.h"
+#include "../../core/inspect/describe.h"
+#include "../../core/inspect/holders.h"
 #include "../../rt/fiber/fiber_stack.h"
-#include "../../rt/sched/parts.h"
+#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump_function.h"
 #include "../graph/deadlocks.h"
-#include "answer_parts.h"
+#include "answer_internal.h"
 
 enum { ANSWER_PLACES = 1000, ANSWER_FRAMES = 64, ANSWER_HELD = 32 };
 
@@ -32,26 +32,27 @@ static const char *answer_ends(volt_ends_ ends) {
   return words[ends];
 }
 
-static void answer_put_owner(volt_json_ *to, const volt_look_ *look) {
-  volt_owner_seen_ seen;
+static void answer_put_holder(volt_json_ *to, const volt_description_ *description) {
+  volt_holder_seen_ seen;
   char text[128];
-  if (!volt_owner_see_(look, &seen)) return;
-  volt_json_put_bytes_(to, "owner", text, volt_owner_text_(&seen, text, sizeof text));
+  if (!volt_holder_see_(description, &seen)) return;
+  volt_json_put_bytes_(to, "owner", text, volt_holder_text_(&seen, text, sizeof text));
 }
 
-static void answer_put_look(volt_json_ *to, const volt_look_ *look) {
-  volt_answer_put_object_(to, look->operation, look->kind, look->object);
-  volt_json_put_condition_(to, "ready", look->is_ready);
-  if (look->is_ready) return;
-  volt_json_put_text_(to, "ends", answer_ends(look->ends));
-  volt_json_put_condition_(to, "granted", look->is_granted);
-  if (look->for_write) volt_json_put_condition_(to, "write", true);
-  if (look->wanted > 0) volt_json_put_number_(to, "wanted", look->wanted);
-  if (look->waiters > 0) volt_json_put_number_(to, "waiters", look->waiters);
-  if (look->place > 0) volt_json_put_number_(to, "place", look->place);
-  if (look->deadline_ns != VOLT_NO_DEADLINE) volt_json_put_number_(to, "left_ns", look->left_ns);
-  volt_json_put_text_(to, "state", look->state[0] ? look->state : NULL);
-  answer_put_owner(to, look);
+static void answer_put_description(volt_json_ *to, const volt_description_ *description) {
+  volt_answer_put_object_(to, description->operation, description->kind, description->object);
+  volt_json_put_condition_(to, "ready", description->is_ready);
+  if (description->is_ready) return;
+  volt_json_put_text_(to, "ends", answer_ends(description->ends));
+  volt_json_put_condition_(to, "granted", description->is_granted);
+  if (description->for_write) volt_json_put_condition_(to, "write", true);
+  if (description->wanted > 0) volt_json_put_number_(to, "wanted", description->wanted);
+  if (description->waiters > 0) volt_json_put_number_(to, "waiters", description->waiters);
+  if (description->place > 0) volt_json_put_number_(to, "place", description->place);
+  if (description->deadline_ns != VOLT_NO_DEADLINE)
+    volt_json_put_number_(to, "left_ns", description->left_ns);
+  volt_json_put_text_(to, "state", description->state[0] ? description->state : NULL);
+  answer_put_holder(to, description);
 }
 
 static bool answer_write_stop(void *ctx, const volt_stop_ *stop) {
@@ -61,10 +62,10 @@ static bool answer_write_stop(void *ctx, const volt_stop_ *stop) {
   volt_answer_put_site_(one->to, stop->site, stop->line);
   if (stop->calls) volt_json_put_condition_(one->to, "calls", true);
   if (stop->future) {
-    volt_look_ look;
-    volt_look_at_(stop->future, &look);
-    if (!look.is_ready) volt_look_for_place_(stop->future, &look, ANSWER_PLACES);
-    answer_put_look(one->to, &look);
+    volt_description_ description;
+    volt_describe_(stop->future, &description);
+    if (!description.is_ready) volt_describe_place_(stop->future, &description, ANSWER_PLACES);
+    answer_put_description(one->to, &description);
   }
   return volt_answer_line_(one->to, one->end);
 }
@@ -124,7 +125,7 @@ static bool answer_see_one(void *ctx, const volt_seen_ *seen, unsigned count) {
   return !one->is_found;
 }
 
-static void answer_look_for(answer_one *one) {
+static void answer_find_one(answer_one *one) {
   one->is_found = false;
   for (volt_rt *rt = volt_rt_pin_next_(NULL); rt; rt = volt_rt_pin_next_(rt)) {
     one->rt = rt;
@@ -144,10 +145,10 @@ static void answer_learn(answer_one *one) {
 
 void volt_answer_task_(const volt_ask_ *ask, volt_json_ *to, volt_answer_end_ *end) {
   answer_one one = {.task = ask->task, .to = to, .end = end};
-  answer_look_for(&one);
+  answer_find_one(&one);
   if (one.nameless != 0) {
     answer_learn(&one);
-    answer_look_for(&one);
+    answer_find_one(&one);
   }
   answer_write_frames(&one);
   if (!one.is_found) volt_answer_fail_(end, "gone", "there is no such task, or it has ended");

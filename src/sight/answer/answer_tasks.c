@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../core/inspect/look.h"
-#include "../../rt/sched/parts.h"
+#include "../../core/inspect/describe.h"
+#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump_function.h"
-#include "answer_parts.h"
+#include "answer_internal.h"
 
 enum { ANSWER_TASKS = 100, ANSWER_TASKS_MAX = 1000 };
 
@@ -116,16 +116,17 @@ void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, ui
 
 static bool answer_take_stop(void *ctx, const volt_stop_ *stop) {
   answer_row *row = (answer_row *)ctx;
-  volt_look_ look;
+  volt_description_ description;
   if (!stop->future) return true;
-  volt_look_briefly_(stop->future, &look);
-  if (look.is_ready) return true;
-  row->operation = look.operation;
-  row->kind = look.kind;
-  row->object = look.object;
-  row->is_granted = look.is_granted;
-  return volt_look_frame_(stop->future) || look.ends == VOLT_ENDS_ANY_ ||
-         look.ends == VOLT_ENDS_ALL_ || look.ends == VOLT_ENDS_INNER_; /* until the first leaf */
+  volt_describe_briefly_(stop->future, &description);
+  if (description.is_ready) return true;
+  row->operation = description.operation;
+  row->kind = description.kind;
+  row->object = description.object;
+  row->is_granted = description.is_granted;
+  return volt_future_frame_(stop->future) || description.ends == VOLT_ENDS_ANY_ ||
+         description.ends == VOLT_ENDS_ALL_ ||
+         description.ends == VOLT_ENDS_INNER_; /* until the first leaf */
 }
 
 typedef struct answer_search {
@@ -135,10 +136,10 @@ typedef struct answer_search {
 
 static bool answer_search_stop(void *ctx, const volt_stop_ *stop) {
   answer_search *search = (answer_search *)ctx;
-  volt_look_ look;
+  volt_description_ description;
   if (!stop->future) return true;
-  volt_look_briefly_(stop->future, &look);
-  search->is_found = !look.is_ready && (uintptr_t)look.object == search->object;
+  volt_describe_briefly_(stop->future, &description);
+  search->is_found = !description.is_ready && (uintptr_t)description.object == search->object;
   return !search->is_found;
 }
 

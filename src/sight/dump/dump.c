@@ -25,7 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../rt/sched/parts.h"
+#include "../../rt/sched/rt_internal.h"
 
 /* Tasks that are held back at a time: what is done with one takes about 0.1 us, 1 to 3 us if it is
  * copied or its text is made. */
@@ -103,7 +103,7 @@ static void dump_note_running(const dump_pass *p, const volt_seen_ *seen) {
   }
 }
 
-static void dump_look_at(const dump_pass *p, const volt_seen_ *seen) {
+static void dump_read_task(const dump_pass *p, const volt_seen_ *seen) {
   volt_tree_sum_ sum = {.place = (uintptr_t)seen->poll, .object = 0};
   p->r->tasks += 1;
   if (seen->how == VOLT_SEEN_RUNS_) {
@@ -138,7 +138,7 @@ static void dump_note_held(volt_dump_ *d, bool begins) {
 static bool dump_see(void *ctx, const volt_seen_ *seen, unsigned count) {
   const dump_pass *p = ctx;
   dump_note_held(p->d, count > 0);
-  for (unsigned i = 0; i < count; i++) dump_look_at(p, &seen[i]);
+  for (unsigned i = 0; i < count; i++) dump_read_task(p, &seen[i]);
   return true;
 }
 
@@ -146,7 +146,7 @@ static bool dump_see_each(void *ctx, const volt_seen_ *seen, unsigned count) {
   const dump_pass *p = ctx;
   dump_note_held(p->d, count > 0);
   p->d->functions.may_ask = count == 0;
-  for (unsigned i = 0; i < count; i++) volt_dump_say_task_(p->d, p->r, &seen[i]);
+  for (unsigned i = 0; i < count; i++) volt_dump_print_task_(p->d, p->r, &seen[i]);
   if (count == 0) volt_dump_flush_(p->d);
   return !p->d->has_ended;
 }
@@ -165,7 +165,7 @@ static bool dump_see_stacks(void *ctx, const volt_seen_ *seen, unsigned count) {
   return dump_see_each(ctx, seen, count);
 }
 
-static void dump_look_at_workers(volt_dump_ *d, volt_dump_rt_ *r, volt_rt *rt) {
+static void dump_read_workers(volt_dump_ *d, volt_dump_rt_ *r, volt_rt *rt) {
   r->first = d->workers;
   for (unsigned i = 0; i < rt->workers; i++) {
     if (d->workers == VOLT_DUMP_WORKERS_) {
@@ -185,7 +185,7 @@ static void dump_keep_result(volt_dump_ *d, volt_dump_rt_ *r, int result) {
   d->result = result;
 }
 
-static void dump_look_at_blocking(volt_dump_ *d, volt_dump_rt_ *r, volt_rt *rt) {
+static void dump_read_blocking(volt_dump_ *d, volt_dump_rt_ *r, volt_rt *rt) {
   volt_blocking_pool *pool = &rt->blocking;
   if (!volt_short_lock_lock_until_(&pool->lock, volt_deadline_ns(DUMP_LOCK_NS))) {
     r->is_pool_busy = true;
@@ -200,7 +200,7 @@ static void dump_look_at_blocking(volt_dump_ *d, volt_dump_rt_ *r, volt_rt *rt) 
 }
 
 /* rt is pinned. */
-static void dump_look_at_rt(volt_dump_ *d, volt_rt *rt) {
+static void dump_read_rt(volt_dump_ *d, volt_rt *rt) {
   if (d->rts == VOLT_DUMP_RTS_) {
     d->rts_left_out += 1;
     return;
@@ -213,8 +213,8 @@ static void dump_look_at_rt(volt_dump_ *d, volt_rt *rt) {
   r->is_run = volt_load_relaxed(&rt->is_run) != 0;     /* a hint */
   r->is_closing = volt_load_relaxed(&rt->closing) > 0; /* a hint */
   r->now_ns = volt_rt_now_ns(rt);
-  dump_look_at_workers(d, r, rt);
-  dump_look_at_blocking(d, r, rt);
+  dump_read_workers(d, r, rt);
+  dump_read_blocking(d, r, rt);
   if (d->how & VOLT_DUMP_NO_TASKS) return;
   dump_keep_result(d, r, volt_inspect_(rt, DUMP_BATCH, dump_see, &pass));
 }
@@ -241,37 +241,37 @@ static void dump_show_each(volt_dump_ *d, volt_dump_rt_ *r) {
 
 /* ---- all ---- */
 
-static bool dump_look(volt_dump_ *d, volt_rt *rt) {
+static bool dump_read(volt_dump_ *d, volt_rt *rt) {
   if (rt) {
     if (!volt_rt_pin_(rt)) return false;
-    dump_look_at_rt(d, rt);
+    dump_read_rt(d, rt);
     volt_rt_unpin_(rt);
     return true;
   }
   for (volt_rt *at = volt_rt_pin_next_(NULL); at; at = volt_rt_pin_next_(at)) {
-    dump_look_at_rt(d, at);
+    dump_read_rt(d, at);
   }
-  volt_dump_look_at_threads_(d);
+  volt_dump_read_threads_(d);
   return true;
 }
 
-static void dump_say(volt_dump_ *d, bool with_threads) {
+static void dump_print_all(volt_dump_ *d, bool with_threads) {
   d->functions.may_ask = true;
   dump_learn_functions(d);
   volt_groups_fold_(&d->groups);
-  volt_dump_say_problems_(d);
+  volt_dump_print_problems_(d);
   for (unsigned i = 0; i < d->rts && !d->has_ended; i++) {
     volt_dump_rt_ *r = &d->rt[i];
-    volt_dump_say_rt_(d, r);
+    volt_dump_print_rt_(d, r);
     if (d->how & VOLT_DUMP_NO_TASKS) continue;
     if (d->how & VOLT_DUMP_EACH) {
       dump_show_each(d, r);
     } else {
-      volt_dump_say_groups_(d, r);
+      volt_dump_print_groups_(d, r);
     }
   }
-  if (d->rts_left_out > 0) volt_dump_say_left_out_(d);
-  if (with_threads) volt_dump_say_threads_(d);
+  if (d->rts_left_out > 0) volt_dump_print_left_out_(d);
+  if (with_threads) volt_dump_print_threads_(d);
   volt_dump_flush_(d);
 }
 
@@ -281,8 +281,8 @@ int volt_dump_in_(volt_dump_ *d, volt_rt *rt, unsigned how, volt_sink *sink, voi
   d->sink = sink;
   d->ctx = ctx;
   volt_dump_begin_text_(d);
-  if (!dump_look(d, rt)) return VOLT_EINVAL;
-  dump_say(d, rt == NULL);
+  if (!dump_read(d, rt)) return VOLT_EINVAL;
+  dump_print_all(d, rt == NULL);
   return d->has_ended ? (int)VOLT_ECANCELED : d->result;
 }
 

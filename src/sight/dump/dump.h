@@ -1,5 +1,5 @@
 /* dump.h: one dump: what it has found, in memory that is there before the first task is held back,
- * and its text on the way to the sink. dump.c looks, dump_say.c says. */
+ * and its text on the way to the sink. dump.c looks, dump_print.c says. */
 #ifndef VOLT_SIGHT_DUMP_DUMP_H
 #define VOLT_SIGHT_DUMP_DUMP_H
 
@@ -82,7 +82,7 @@ void volt_dump_free_(volt_dump_ *d);
 int volt_dump_in_(volt_dump_ *d, volt_rt *rt, unsigned how, volt_sink *sink, void *ctx);
 bool volt_dump_is_how_(unsigned how);
 
-/* ---- dump_say.c ---- */
+/* ---- dump_print.c ---- */
 
 void volt_dump_begin_text_(volt_dump_ *d);
 
@@ -96,21 +96,21 @@ void volt_dump_copy_lint_(volt_dump_lint_ *l, volt_lint_ lint, const volt_seen_ 
 void volt_dump_put_lint_(volt_text_ *t, const volt_dump_lint_ *l);
 
 /* What is wrong, in all runtimes. */
-void volt_dump_say_problems_(volt_dump_ *d);
+void volt_dump_print_problems_(volt_dump_ *d);
 
 /* A runtime, and its workers; and its groups. */
-void volt_dump_say_rt_(volt_dump_ *d, const volt_dump_rt_ *r);
-void volt_dump_say_groups_(volt_dump_ *d, const volt_dump_rt_ *r);
+void volt_dump_print_rt_(volt_dump_ *d, const volt_dump_rt_ *r);
+void volt_dump_print_groups_(volt_dump_ *d, const volt_dump_rt_ *r);
 
 /* A task that is held back, or was only seen, at most VOLT_DUMP_ROOM_ of text. */
-void volt_dump_say_task_(volt_dump_ *d, const volt_dump_rt_ *r, const volt_seen_ *seen);
+void volt_dump_print_task_(volt_dump_ *d, const volt_dump_rt_ *r, const volt_seen_ *seen);
 
 /* How many runtimes there was no room for. */
-void volt_dump_say_left_out_(volt_dump_ *d);
+void volt_dump_print_left_out_(volt_dump_ *d);
 
 /* Threads that sleep in a blocking call. */
-void volt_dump_look_at_threads_(volt_dump_ *d);
-void volt_dump_say_threads_(volt_dump_ *d);
+void volt_dump_read_threads_(volt_dump_ *d);
+void volt_dump_print_threads_(volt_dump_ *d);
 
 /* Of one of the oldest of a group: its object, if they differ. How many there are beside the
  * oldest. */

@@ -26,7 +26,7 @@ static bool function_is_in(const struct dl_phdr_info *info, uintptr_t address) {
   return false;
 }
 
-static int function_look_at(struct dl_phdr_info *info, size_t bytes, void *ctx) {
+static int function_read_object(struct dl_phdr_info *info, size_t bytes, void *ctx) {
   function_module *m = ctx;
   (void)bytes;
   if (!function_is_in(info, m->address)) return 0;
@@ -49,7 +49,7 @@ static void function_name_program(char *name, size_t bytes) {
 static void function_ask(volt_function_ *f) {
   function_module m = {.address = f->address};
   volt_text_ t = volt_text_in_(f->text, sizeof f->text);
-  if (dl_iterate_phdr(function_look_at, &m) == 0) {
+  if (dl_iterate_phdr(function_read_object, &m) == 0) {
     volt_text_put_address_(&t, (const void *)f->address);
   } else {
     if (!m.name[0]) function_name_program(m.name, sizeof m.name);

@@ -1,6 +1,6 @@
 /* dump_threads.c: the threads that sleep in a blocking call. Those that wait for the same object
  * are shown together, as tasks are. What they wait for may be gone by now, so of it a copy is read
- * (sleepers.c). */
+ * (thread_seen.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_CLOEXEC */
 #endif
@@ -10,27 +10,27 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "sleepers.h"
+#include "thread_seen.h"
 
 enum { THREADS_RT = VOLT_DUMP_RTS_ /* the number of no runtime */ };
 
-static void thread_copy_tree(const volt_sleeper_ *seen, uint64_t now_ns, volt_tree_ *tree) {
+static void thread_copy_tree(const volt_thread_seen_ *seen, uint64_t now_ns, volt_tree_ *tree) {
   tree->steps = 1;
   tree->is_cut = false;
-  tree->step[0] =
-      (volt_tree_step_){.awaits = true, .look = seen->thread.look, .owner = seen->owner};
-  volt_look_ *look = &tree->step[0].look;
-  look->left_ns = look->deadline_ns > now_ns ? look->deadline_ns - now_ns : 0;
+  tree->step[0] = (volt_tree_step_){
+      .awaits = true, .description = seen->thread.description, .holder = seen->holder};
+  volt_description_ *description = &tree->step[0].description;
+  description->left_ns = description->deadline_ns > now_ns ? description->deadline_ns - now_ns : 0;
 }
 
-static void thread_count(volt_dump_ *d, const volt_sleeper_ *sleeper, uint64_t now_ns) {
-  const volt_blocked_ *seen = &sleeper->thread;
-  volt_tree_sum_ sum = {.place = volt_tree_mix_(THREADS_RT, (uintptr_t)seen->look.operation),
-                        .object = (uintptr_t)seen->look.object,
-                        .first = seen->look.object,
-                        .wanted = seen->look.wanted};
+static void thread_count(volt_dump_ *d, const volt_thread_seen_ *sleeper, uint64_t now_ns) {
+  const volt_sleeper_seen_ *seen = &sleeper->thread;
+  volt_tree_sum_ sum = {.place = volt_tree_mix_(THREADS_RT, (uintptr_t)seen->description.operation),
+                        .object = (uintptr_t)seen->description.object,
+                        .first = seen->description.object,
+                        .wanted = seen->description.wanted};
   volt_aged_ aged = {.task = (const void *)(intptr_t)seen->tid,
-                     .object = seen->look.object,
+                     .object = seen->description.object,
                      .since_ns = seen->since_ns};
   volt_dump_group_ *g = volt_groups_count_(&d->groups, &sum, &aged);
   if (!g) d->threads_elsewhere += 1;
@@ -41,14 +41,14 @@ static void thread_count(volt_dump_ *d, const volt_sleeper_ *sleeper, uint64_t n
   thread_copy_tree(sleeper, now_ns, &g->tree);
 }
 
-void volt_dump_look_at_threads_(volt_dump_ *d) {
-  volt_sleeper_ seen[VOLT_SLEEPERS_];
+void volt_dump_read_threads_(volt_dump_ *d) {
+  volt_thread_seen_ seen[VOLT_THREADS_SEEN_];
   uint64_t cursor = 0, now_ns = volt_now_ns();
   unsigned count;
-  while ((count = volt_sleepers_see_(seen, &cursor)) > 0) {
+  while ((count = volt_threads_see_(seen, &cursor)) > 0) {
     for (unsigned i = 0; i < count; i++) thread_count(d, &seen[i], now_ns);
   }
-  d->is_threads_lock_busy = cursor == VOLT_BLOCKED_BUSY_;
+  d->is_threads_lock_busy = cursor == VOLT_SLEEPERS_BUSY_;
   if (d->is_threads_lock_busy) d->result = VOLT_ETIMEDOUT;
 }
 
@@ -97,7 +97,7 @@ static void thread_put_group(volt_dump_ *d, volt_dump_group_ *g, uint64_t now_ns
   volt_dump_put_more_(t, g);
 }
 
-void volt_dump_say_threads_(volt_dump_ *d) {
+void volt_dump_print_threads_(volt_dump_ *d) {
   uint64_t now_ns = volt_now_ns();
   unsigned count = volt_groups_sort_(&d->groups, THREADS_RT, d->order);
   for (unsigned i = 0; i < count && !d->has_ended; i++) {

@@ -17,31 +17,33 @@ enum { PLACE_AT_MOST = 64 }; /* how far to count in a queue, whose lock is held 
 
 /* ---- summed up ---- */
 
-static bool tree_is_composed(const volt_look_ *look) {
-  return look->ends == VOLT_ENDS_ANY_ || look->ends == VOLT_ENDS_ALL_ ||
-         look->ends == VOLT_ENDS_INNER_;
+static bool tree_is_composed(const volt_description_ *description) {
+  return description->ends == VOLT_ENDS_ANY_ || description->ends == VOLT_ENDS_ALL_ ||
+         description->ends == VOLT_ENDS_INNER_;
 }
 
-static void tree_add_look(volt_tree_sum_ *sum, volt_future *f) {
-  volt_look_ look;
-  volt_look_briefly_(f, &look);
-  sum->place = volt_tree_mix_(sum->place, (uintptr_t)look.operation);
-  sum->place = volt_tree_mix_(sum->place, look.is_granted + 2u * look.is_ready);
-  if (look.object) {
-    sum->object = volt_tree_mix_(sum->object, (uintptr_t)look.object);
-    if (!sum->first) sum->first = look.object;
+static void tree_add_description(volt_tree_sum_ *sum, volt_future *f) {
+  volt_description_ description;
+  volt_describe_briefly_(f, &description);
+  sum->place = volt_tree_mix_(sum->place, (uintptr_t)description.operation);
+  sum->place = volt_tree_mix_(sum->place, description.is_granted + 2u * description.is_ready);
+  if (description.object) {
+    sum->object = volt_tree_mix_(sum->object, (uintptr_t)description.object);
+    if (!sum->first) sum->first = description.object;
   }
-  sum->wanted = sum->wanted * 31 + look.wanted;
-  bool has_timer = look.deadline_ns != VOLT_NO_DEADLINE;
-  sum->granted += look.is_granted && look.ends != VOLT_ENDS_TIME_; /* a timer holds nothing */
-  sum->waits += !look.is_granted && !look.is_ready && (!tree_is_composed(&look) || has_timer);
+  sum->wanted = sum->wanted * 31 + description.wanted;
+  bool has_timer = description.deadline_ns != VOLT_NO_DEADLINE;
+  sum->granted +=
+      description.is_granted && description.ends != VOLT_ENDS_TIME_; /* a timer holds nothing */
+  sum->waits += !description.is_granted && !description.is_ready &&
+                (!tree_is_composed(&description) || has_timer);
 }
 
 static bool tree_add(void *ctx, const volt_stop_ *stop) {
   volt_tree_sum_ *sum = ctx;
   sum->place = volt_tree_mix_(sum->place, (uintptr_t)stop->site + stop->depth);
   sum->place = volt_tree_mix_(sum->place, stop->line);
-  if (stop->future) tree_add_look(sum, stop->future);
+  if (stop->future) tree_add_description(sum, stop->future);
   return true;
 }
 
@@ -92,10 +94,10 @@ static void tree_copy_step(volt_tree_step_ *step, const volt_stop_ *stop) {
   step->depth = stop->depth;
   step->awaits = stop->future != NULL;
   if (!stop->future) return;
-  step->is_async = volt_look_frame_(stop->future) != NULL;
-  volt_look_at_(stop->future, &step->look);
-  volt_look_for_place_(stop->future, &step->look, PLACE_AT_MOST);
-  if (!volt_owner_see_(&step->look, &step->owner)) step->owner.who = 0;
+  step->is_async = volt_future_frame_(stop->future) != NULL;
+  volt_describe_(stop->future, &step->description);
+  volt_describe_place_(stop->future, &step->description, PLACE_AT_MOST);
+  if (!volt_holder_see_(&step->description, &step->holder)) step->holder.who = 0;
 }
 
 static bool tree_copy(void *ctx, const volt_stop_ *stop) {
@@ -169,62 +171,65 @@ static void tree_put_place(volt_text_ *t, uint32_t place) {
   volt_text_put_(t, " in line");
 }
 
-static void tree_put_object(volt_text_ *t, const volt_look_ *look, volt_tree_of_ of) {
-  char state[sizeof look->state + 32];
+static void tree_put_object(volt_text_ *t, const volt_description_ *description, volt_tree_of_ of) {
+  char state[sizeof description->state + 32];
   if (of.objects) {
     volt_text_put_(t, " of various objects");
-    if (look->kind != VOLT_KIND_NONE_) volt_text_put_(t, ", here a ");
-    volt_text_put_(t, volt_kind_name_(look->kind));
+    if (description->kind != VOLT_KIND_NONE_) volt_text_put_(t, ", here a ");
+    volt_text_put_(t, volt_kind_name_(description->kind));
     return;
   }
   volt_text_ words = volt_text_in_(state, sizeof state - 1);
-  volt_text_put_(&words, look->state);
-  if (look->waiters > 0) {
-    if (*look->state) volt_text_put_(&words, ", ");
-    volt_text_put_number_(&words, look->waiters);
-    volt_text_put_(&words, look->waiters == 1 ? " waits" : " wait");
+  volt_text_put_(&words, description->state);
+  if (description->waiters > 0) {
+    if (*description->state) volt_text_put_(&words, ", ");
+    volt_text_put_number_(&words, description->waiters);
+    volt_text_put_(&words, description->waiters == 1 ? " waits" : " wait");
   }
   *words.at = 0;
   volt_text_put_(t, " of ");
-  volt_text_put_object_(t, look->kind, look->object, state);
+  volt_text_put_object_(t, description->kind, description->object, state);
 }
 
-static void tree_put_time(volt_text_ *t, const volt_look_ *look) {
-  if (look->deadline_ns == VOLT_NO_DEADLINE) return;
-  if (look->left_ns == 0) {
+static void tree_put_time(volt_text_ *t, const volt_description_ *description) {
+  if (description->deadline_ns == VOLT_NO_DEADLINE) return;
+  if (description->left_ns == 0) {
     volt_text_put_(t, ", its time has come");
     return;
   }
   volt_text_put_(t, ", ");
-  volt_text_put_duration_(t, look->left_ns);
+  volt_text_put_duration_(t, description->left_ns);
   volt_text_put_(t, " left");
 }
 
-static void tree_put_look(volt_text_ *t, const volt_look_ *look, volt_tree_of_ of) {
-  const char *operation = look->operation;
+static void tree_put_description(volt_text_ *t, const volt_description_ *description,
+                                 volt_tree_of_ of) {
+  const char *operation = description->operation;
   bool is_of_volt = strncmp(operation, "volt_", 5) == 0;
-  if (!look->object && is_of_volt && tree_is_composed(look)) operation += 5; /* a select, a join */
+  if (!description->object && is_of_volt && tree_is_composed(description))
+    operation += 5; /* a select, a join */
   volt_text_put_(t, operation);
-  if (look->wanted > 0 && !of.wanted) {
+  if (description->wanted > 0 && !of.wanted) {
     volt_text_put_(t, " ");
-    volt_text_put_number_(t, look->wanted);
+    volt_text_put_number_(t, description->wanted);
   }
-  if (look->object) {
-    tree_put_object(t, look, of);
-  } else if (*look->state) {
+  if (description->object) {
+    tree_put_object(t, description, of);
+  } else if (*description->state) {
     volt_text_put_(t, ", ");
-    volt_text_put_(t, look->state);
+    volt_text_put_(t, description->state);
   }
-  if (!of.many) tree_put_time(t, look);
-  if (!of.many && look->place > 0) tree_put_place(t, look->place);
-  bool is_timer = look->ends == VOLT_ENDS_TIME_; /* it says itself that its time has come */
-  if (look->is_granted) volt_text_put_(t, is_timer ? ": not polled" : ": granted, not polled");
-  if (look->is_ready) volt_text_put_(t, ": ready");
+  if (!of.many) tree_put_time(t, description);
+  if (!of.many && description->place > 0) tree_put_place(t, description->place);
+  bool is_timer = description->ends == VOLT_ENDS_TIME_; /* it says itself that its time has come */
+  if (description->is_granted)
+    volt_text_put_(t, is_timer ? ": not polled" : ": granted, not polled");
+  if (description->is_ready) volt_text_put_(t, ": ready");
 }
 
-static void tree_put_owner(volt_text_ *t, const volt_owner_seen_ *owner) {
+static void tree_put_holder(volt_text_ *t, const volt_holder_seen_ *holder) {
   char text[160];
-  size_t length = volt_owner_text_(owner, text, sizeof text);
+  size_t length = volt_holder_text_(holder, text, sizeof text);
   if (length > 0) volt_text_put_(t, ", ");
   volt_text_put_bytes_(t, text, length);
 }
@@ -235,8 +240,8 @@ static void tree_put_step(volt_text_ *t, const volt_tree_step_ *step, volt_tree_
   volt_text_put_bytes_(t, step->where.text, step->where.length);
   if (step->awaits && !is_call) {
     if (step->where.length > 0) volt_text_put_(t, ": ");
-    tree_put_look(t, &step->look, of);
-    if (!of.objects) tree_put_owner(t, &step->owner);
+    tree_put_description(t, &step->description, of);
+    if (!of.objects) tree_put_holder(t, &step->holder);
   }
   volt_text_put_(t, "\n");
 }

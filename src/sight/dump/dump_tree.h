@@ -5,8 +5,8 @@
 
 #include <volt/detail/await.h>
 
-#include "../../core/inspect/look.h"
-#include "../../core/inspect/owner.h"
+#include "../../core/inspect/describe.h"
+#include "../../core/inspect/holders.h"
 #include "../../core/os/hash.h"
 #include "../../rt/inspect/inspect.h"
 #include "dump_text.h"
@@ -55,10 +55,10 @@ void volt_called_put_(volt_text_ *t, const volt_called_ *called);
 typedef struct volt_tree_step_ {
   volt_where_ where; /* not known: a future within another */
   unsigned depth;
-  bool awaits;   /* anything: look */
+  bool awaits;   /* anything: description */
   bool is_async; /* that is an async function */
-  volt_look_ look;
-  volt_owner_seen_ owner; /* of its object, if that is known */
+  volt_description_ description;
+  volt_holder_seen_ holder; /* of its object, if that is known */
 } volt_tree_step_;
 
 typedef struct volt_tree_ {

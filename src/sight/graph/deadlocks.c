@@ -48,15 +48,15 @@ void volt_deadlocks_free_(volt_deadlocks_ *d) {
   (void)munmap(d, sizeof *d);
 }
 
-bool volt_deadlocks_look_(volt_deadlocks_ *d) {
+bool volt_deadlocks_search_(volt_deadlocks_ *d) {
   volt_deadlocks_fill_(d->graph);
   d->stuck = volt_graph_resolve_(d->graph, volt_deadlocks_ask_, NULL);
   return d->stuck > 0;
 }
 
-bool volt_deadlocks_look_again_(volt_deadlocks_ *d) {
+bool volt_deadlocks_search_again_(volt_deadlocks_ *d) {
   volt_deadlocks_confirm_(d->graph);
-  d->stuck = volt_graph_settle_(d->graph, volt_owner_is_passed_on_);
+  d->stuck = volt_graph_settle_(d->graph, volt_holder_is_passed_on_);
   return d->stuck > 0;
 }
 
@@ -119,8 +119,8 @@ typedef struct deadlock_words {
   bool marks_only;
 } deadlock_words;
 
-static void deadlock_tell(void *ctx, unsigned cycle, uint32_t place, const volt_waiting_ *w,
-                          const volt_term_ *term, const volt_waiting_ *by) {
+static void deadlock_report(void *ctx, unsigned cycle, uint32_t place, const volt_waiting_ *w,
+                            const volt_term_ *term, const volt_waiting_ *by) {
   deadlock_words *words = (deadlock_words *)ctx;
   volt_deadlocks_ *d = words->d;
   bool is_behind = place == UINT32_MAX;
@@ -158,12 +158,12 @@ static bool deadlock_put_trees(void *ctx, const volt_seen_ *seen, unsigned count
   return true;
 }
 
-void volt_deadlocks_say_(volt_deadlocks_ *d) {
+void volt_deadlocks_print_(volt_deadlocks_ *d) {
   deadlock_words words = {.d = d};
   d->text = volt_text_in_(d->memory, sizeof d->memory);
   d->cycles = 0;
   d->mark = 0;
-  volt_graph_tell_all_(d->graph, deadlock_tell, &words);
+  volt_graph_report_all_(d->graph, deadlock_report, &words);
   if (words.left_out > 0) {
     volt_text_put_(&d->text, "  and ");
     volt_text_put_number_(&d->text, words.left_out);
@@ -186,10 +186,10 @@ int volt_deadlocks(volt_sink *sink, void *ctx) {
   volt_deadlocks_ *d = volt_deadlocks_new_();
   if (!d) return VOLT_ENOMEM;
   int result = VOLT_OK;
-  if (volt_deadlocks_look_(d)) {
+  if (volt_deadlocks_search_(d)) {
     deadlock_wait();
-    if (volt_deadlocks_look_again_(d)) {
-      volt_deadlocks_say_(d);
+    if (volt_deadlocks_search_again_(d)) {
+      volt_deadlocks_print_(d);
       result = VOLT_ESTALLED;
       if (sink) (void)sink(ctx, d->memory, volt_text_length_(&d->text));
     }

@@ -5,7 +5,7 @@
 
 #include <volt/sight.h>
 
-#include "../../core/inspect/owner.h"
+#include "../../core/inspect/holders.h"
 #include "../dump/dump_text.h"
 #include "graph.h"
 
@@ -29,15 +29,15 @@ void volt_deadlocks_free_(volt_deadlocks_ *d);
 
 /* The first look. Returns whether there is a reason for the second, which should follow after
  * VOLT_DEADLOCK_BETWEEN_MS_. */
-bool volt_deadlocks_look_(volt_deadlocks_ *d);
+bool volt_deadlocks_search_(volt_deadlocks_ *d);
 
 /* The second. Returns whether there is a deadlock. */
-bool volt_deadlocks_look_again_(volt_deadlocks_ *d);
+bool volt_deadlocks_search_again_(volt_deadlocks_ *d);
 
 /* Write down what was found, with what each of its tasks awaits. */
-void volt_deadlocks_say_(volt_deadlocks_ *d);
+void volt_deadlocks_print_(volt_deadlocks_ *d);
 
-/* ---- deadlock_look.c ---- */
+/* ---- deadlock_fill.c ---- */
 
 /* Give every task and thread that waits to the graph. */
 void volt_deadlocks_fill_(volt_graph_ *g);
@@ -54,6 +54,6 @@ bool volt_deadlocks_ask_(void *ctx, const volt_term_ *term, volt_graph_object_ *
 void volt_deadlocks_known_(volt_sink *sink, void *ctx);
 
 /* "held by task 0x7f.. for 4.2 s (cache.c:77)". Returns how long that is; 0: nothing is known. */
-size_t volt_owner_text_(const volt_owner_seen_ *seen, char *text, size_t size);
+size_t volt_holder_text_(const volt_holder_seen_ *seen, char *text, size_t size);
 
 #endif

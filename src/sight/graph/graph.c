@@ -14,11 +14,12 @@
  *
  * What can be read safely, and how
  *   A task   is claimed (rt/inspect/inspect.h): what it awaits and what it holds are at rest.
- *   A thread that blocks has a slot (core/inspect/blocked.h), which outlives the look; what the slot says is
+ *   A thread that blocks has a slot (core/inspect/sleepers.h), which outlives the look; what the
+ *   slot says is
  *            taken if the thread is in the same wait before and after it was read.
  *   An object, and the waiter before another, are memory of others, which may end the moment the wait
  *            ends. They are copied by a system call, which fails where there is no memory
- *            (sleepers.c). Such a copy may be of anything; it counts only if the second look finds
+ *            (thread_seen.c). Such a copy may be of anything; it counts only if the second look finds
  *            that the wait has not ended meanwhile.
  *
  * Why what is found is true. Let the first look end at T1 and the second begin at T2; the objects are
@@ -26,7 +27,7 @@
  *   1. So each of these waits lasted from T1 to T2, and none of these parties ran between T1 and T2.
  *   2. So each object that one of them waits for lived all that time (volt/future.h), and what was
  *      read of it was it.
- *   3. An owner that was read there is a party that is found. It holds the object then (owner.c I1),
+ *   3. A holder that was read there is a party that is found. It holds the object then (holders.c I1),
  *      and did not release it before T2, because it did not run. No other party released it for this
  *      one either, or the object would be in the set of those that were passed on, which is asked
  *      last. The same holds of what is in the lists of what parties hold.
@@ -42,7 +43,7 @@
  *   a wait with a deadline           it can end by time
  *   a waker that is not a task's     its owner is not known, so it may be any party that runs
  *   a channel, a notify, an event    any party may send
- *   an owner that is not known       it was not stored yet, its list was full, or the object was
+ *   a holder that is not known       it was not stored yet, its list was full, or the object was
  *                                    passed on
  *   a semaphore that one party takes and another gives   a holder need not release it: its
  *                                    lists count only after a holder has released (`kept`)
@@ -55,7 +56,7 @@
 #include <sys/mman.h>
 
 #include "../../core/os/hash.h"
-#include "graph_parts.h"
+#include "graph_internal.h"
 
 /* ---- memory ---- */
 
@@ -196,7 +197,7 @@ static bool graph_evaluate(const volt_graph_ *g, uint32_t end, uint32_t *i) {
 }
 
 /* Set runs and ends of a party from its terms. */
-static void graph_look_at_party(volt_graph_ *g, volt_waiting_ *p) {
+static void graph_read_party(volt_graph_ *g, volt_waiting_ *p) {
   uint32_t end = p->first + p->count;
   bool ends = true;
   for (uint32_t i = p->first; i < end; i++) {
@@ -213,7 +214,7 @@ void volt_graph_added_(volt_graph_ *g) {
   for (uint32_t i = p->first; i < p->first + p->count; i++) {
     TERM(g, i)->can = graph_can_by_itself(TERM(g, i));
   }
-  graph_look_at_party(g, p);
+  graph_read_party(g, p);
   if (!p->ends && !g->lacks_memory) return;
   g->parties.count -= 1; /* it can go on by itself */
   g->terms.count = p->first;
@@ -289,19 +290,19 @@ static void graph_ask_holders(volt_graph_ *g, uint32_t term, volt_graph_ask_ *as
   }
   t->total = o.total;
   if (t->wanted == 0) t->wanted = (uint32_t)o.total;
-  uint32_t owner = o.owner ? graph_party_of(g, o.owner) : UINT32_MAX;
-  if (owner != UINT32_MAX) {
+  uint32_t holder = o.holder ? graph_party_of(g, o.holder) : UINT32_MAX;
+  if (holder != UINT32_MAX) {
     t->file = o.file;
     t->taken_line = o.line;
     t->taken_since = o.since;
-    t->is_granted = (o.owner & 3) == WHO_GRANTED;
-    t->stuck += o.owner_n;
-    graph_edge_to(g, term, owner, o.owner_n, false);
+    t->is_granted = (o.holder & 3) == WHO_GRANTED;
+    t->stuck += o.holder_n;
+    graph_edge_to(g, term, holder, o.holder_n, false);
   }
   uint32_t held = TABLE(g->by_held, graph_hash(&g->by_held, (uintptr_t)t->object));
   for (; o.is_shared && held != 0; held = HELD(g, held - 1)->next) {
     graph_held *h = HELD(g, held - 1);
-    if (h->object != t->object || h->party == owner) continue;
+    if (h->object != t->object || h->party == holder) continue;
     t->stuck += h->n;
     graph_edge_to(g, term, h->party, h->n, false);
   }
@@ -359,7 +360,7 @@ static void graph_update(volt_graph_ *g, uint32_t term) {
   t->can = true;
   volt_waiting_ *p = PARTY(g, t->party);
   bool ran = p->runs, ended = p->ends;
-  graph_look_at_party(g, p);
+  graph_read_party(g, p);
   if (p->runs && !ran) graph_push(g, t->party, false);
   if (p->ends && !ended) graph_push(g, t->party, true);
 }

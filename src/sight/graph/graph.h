@@ -4,7 +4,7 @@
 #ifndef VOLT_SIGHT_GRAPH_GRAPH_H
 #define VOLT_SIGHT_GRAPH_GRAPH_H
 
-#include "../../core/inspect/look.h"
+#include "../../core/inspect/describe.h"
 
 /* A thing that a party awaits. */
 typedef struct volt_term_ {
@@ -37,7 +37,7 @@ typedef struct volt_term_ {
 
 /* A task or a thread that waits. */
 typedef struct volt_waiting_ {
-  uintptr_t who;     /* volt/detail/owner.h */
+  uintptr_t who;     /* volt/detail/holders.h */
   uint64_t instance; /* of its wait: the same in two looks => it has waited all the time between */
   const void *group; /* of a task: its group, or NULL */
   const struct volt_site_ *site; /* of a task; NULL: not known */
@@ -58,10 +58,10 @@ typedef struct volt_waiting_ {
 
 /* What is known of an object that a term waits for, beside the holders of a share of it. */
 typedef struct volt_graph_object_ {
-  uint64_t total;   /* permits that there are, held or not */
-  uint64_t owner_n; /* of these, owner's */
-  uintptr_t owner;  /* the party that has it alone; 0: not known, or several share it */
-  const char *file; /* where owner took it */
+  uint64_t total;    /* permits that there are, held or not */
+  uint64_t holder_n; /* of these, holder's */
+  uintptr_t holder;  /* the party that has it alone; 0: not known, or several share it */
+  const char *file;  /* where holder took it */
   uint32_t line;
   uint32_t since;
   const void
@@ -105,9 +105,9 @@ unsigned volt_graph_settle_(volt_graph_ *g, bool (*is_passed_on)(const void *obj
 /* The parties that cannot go on: one cycle after the other, and then all that wait behind these. *w
  * waits for *term, and so for *by, which in a cycle is the next.
  * cycle: 1 for the first; place: in the cycle, from 0. 0, UINT32_MAX: *w is in no cycle. */
-typedef void volt_graph_tell_(void *ctx, unsigned cycle, uint32_t place, const volt_waiting_ *w,
-                              const volt_term_ *term, const volt_waiting_ *by);
-void volt_graph_tell_all_(volt_graph_ *g, volt_graph_tell_ *tell, void *ctx);
+typedef void volt_graph_report_(void *ctx, unsigned cycle, uint32_t place, const volt_waiting_ *w,
+                                const volt_term_ *term, const volt_waiting_ *by);
+void volt_graph_report_all_(volt_graph_ *g, volt_graph_report_ *report, void *ctx);
 
 /* Whether the party is one of those that cannot go on. */
 bool volt_graph_has_(const volt_graph_ *g, uintptr_t who);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <volt/sight.h>
 
-#include "../../core/inspect/blocked.h"
-#include "../../core/inspect/order.h"
+#include "../../core/inspect/lock_order.h"
+#include "../../core/inspect/sleepers.h"
 #include "../../rt/sched/short_lock.h"
 #include "../graph/deadlocks.h"
 #include "sight_enable.h"
@@ -51,12 +51,12 @@ void volt_deadlocks_known_(volt_sink *sink, void *ctx) {
   volt_store_relaxed(&known_is_read, 0); /* as above */
 }
 
-size_t volt_owner_text_(const volt_owner_seen_ *seen, char *text, size_t size) {
+size_t volt_holder_text_(const volt_holder_seen_ *seen, char *text, size_t size) {
   volt_text_ t = volt_text_in_(text, size);
   uintptr_t kind = seen->who & 3;
   if (seen->who == 0) return 0;
   if (kind == 2) {
-    int32_t tid = volt_blocked_tid_((uint32_t)(seen->who >> 2));
+    int32_t tid = volt_sleeper_tid_((uint32_t)(seen->who >> 2));
     volt_text_put_(&t, tid != 0 ? "held by thread " : "held by thread number ");
     volt_text_put_plain_(&t, tid != 0 ? (uint64_t)tid : seen->who >> 2);
   } else {
@@ -91,11 +91,11 @@ static bool watch_is_new(uint64_t mark) {
 static void watch_report_order(void) {
   char text[1024];
   size_t length;
-  while ((length = volt_order_take_(text, sizeof text)) > 0) volt_sight_report_(text, length);
+  while ((length = volt_lock_order_take_(text, sizeof text)) > 0) volt_sight_report_(text, length);
 }
 
 static void watch_report(void) {
-  volt_deadlocks_say_(watch.d);
+  volt_deadlocks_print_(watch.d);
   size_t length = volt_text_length_(&watch.d->text);
   known_set(watch.d->memory, length);
   if (watch_is_new(watch.d->mark)) volt_sight_report_(watch.d->memory, length);
@@ -115,13 +115,13 @@ static void watch_run(volt_duty_ *self, uint64_t now_ns) {
   uint64_t next_ns = watch.period_ns;
   if (watch.is_second) {
     watch.is_second = false;
-    if (volt_deadlocks_look_again_(watch.d)) {
+    if (volt_deadlocks_search_again_(watch.d)) {
       watch_report();
     } else {
       known_set("", 0);
     }
   } else {
-    watch.is_second = volt_deadlocks_look_(watch.d);
+    watch.is_second = volt_deadlocks_search_(watch.d);
     if (!watch.is_second) known_set("", 0);
     uint64_t took_ns = volt_now_ns() - now_ns;
     if (next_ns < 10 * took_ns) next_ns = 10 * took_ns;
@@ -147,7 +147,7 @@ static int deadlock_watch_start(const volt_sight_config *config) {
   watch_duty.at_ns = volt_now_ns();
   int result = volt_sight_add_(&watch_duty);
   if (result == VOLT_OK) {
-    volt_order_switch_(watch_wake);
+    volt_lock_order_switch_(watch_wake);
   } else {
     volt_deadlocks_free_(watch.d);
   }
@@ -155,7 +155,7 @@ static int deadlock_watch_start(const volt_sight_config *config) {
 }
 
 static void deadlock_watch_stop(void) {
-  volt_order_switch_(NULL);
+  volt_lock_order_switch_(NULL);
   volt_sight_remove_(&watch_duty);
   volt_deadlocks_free_(watch.d);
   watch.d = NULL;

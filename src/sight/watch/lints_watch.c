@@ -4,7 +4,7 @@
  * than a tenth of its core. A task is reported once: until it is polled again. */
 #include <volt/sight.h>
 
-#include "../../rt/sched/parts.h"
+#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump.h"
 #include "sight_enable.h"
 
@@ -38,7 +38,7 @@ static bool lints_note(const volt_seen_ *seen) {
   return true;
 }
 
-static void lints_look_at(const volt_seen_ *seen) {
+static void lints_check_task(const volt_seen_ *seen) {
   volt_tree_sum_ sum;
   if (seen->how != VOLT_SEEN_WAITS_ || lints.found == LINTS_FOUND) return;
   volt_tree_sum_up_(seen, &sum);
@@ -61,7 +61,7 @@ static void lints_report(void) {
 
 static bool lints_see(void *ctx, const volt_seen_ *seen, unsigned count) {
   (void)ctx;
-  for (unsigned i = 0; i < count; i++) lints_look_at(&seen[i]);
+  for (unsigned i = 0; i < count; i++) lints_check_task(&seen[i]);
   if (count == 0) lints_report();
   return true;
 }

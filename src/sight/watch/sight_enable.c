@@ -16,7 +16,7 @@
 #include "sight_enable.h"
 #include "sight_thread.h"
 
-static const volt_sight_part_ *const enable_parts[] = {&volt_waits_part_, &volt_watchdog_part_,
+static const volt_sight_part_ *const enable_parts[] = {&volt_wait_times_part_, &volt_watchdog_part_,
                                                        &volt_lints_part_, &volt_deadlocks_part_};
 enum { PARTS = sizeof enable_parts / sizeof enable_parts[0] };
 

@@ -5,7 +5,7 @@
 
 #include "sight_thread.h"
 
-extern const volt_sight_part_ volt_waits_part_;
+extern const volt_sight_part_ volt_wait_times_part_;
 extern const volt_sight_part_ volt_watchdog_part_;
 extern const volt_sight_part_ volt_lints_part_;
 extern const volt_sight_part_ volt_deadlocks_part_;

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "../../core/os/probe.h"
-#include "../../rt/sched/parts.h"
+#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump.h"
 #include "sight_enable.h"
 
@@ -42,10 +42,10 @@ typedef struct dog_worker {
 } dog_worker;
 
 /* What a look needs. */
-typedef struct dog_look {
+typedef struct dog_check {
   const volt_watchdog_ *dog;
   uint64_t now_ns;
-} dog_look;
+} dog_check;
 
 /* Where the task stands that a worker runs. */
 typedef struct dog_place {
@@ -157,7 +157,7 @@ static void dog_put_stack(volt_text_ *t, int tid) {
 
 /* "volt: worker 1 of 'volt' (thread 4711) has run task 0x7f21c40030c0 parse for 104 ms: parse.c:120 or
  * later, 14 tasks behind it; it computes" */
-static void dog_report(const dog_look *look, volt_rt *rt, const dog_worker *w,
+static void dog_report(const dog_check *check, volt_rt *rt, const dog_worker *w,
                        const volt_worker_seen_ *seen, uint64_t stalled_ns) {
   volt_text_ text = volt_text_in_(dog_text, sizeof dog_text - 1);
   volt_text_ *t = &text;
@@ -184,14 +184,14 @@ static void dog_report(const dog_look *look, volt_rt *rt, const dog_worker *w,
   volt_text_put_(t, " behind it");
   volt_watchdog_put_state_(t, seen->tid);
   volt_text_put_(t, "\n");
-  if (look->dog->with_stacks) dog_put_stack(t, seen->tid);
+  if (check->dog->with_stacks) dog_put_stack(t, seen->tid);
   if (text.is_cut) *text.at++ = '\n';
-  look->dog->report(dog_text, volt_text_length_(t));
+  check->dog->report(dog_text, volt_text_length_(t));
 }
 
 /* ---- a look ---- */
 
-static void dog_look_at(const dog_look *look, volt_rt *rt, unsigned index) {
+static void dog_check_worker(const dog_check *check, volt_rt *rt, unsigned index) {
   dog_worker *w = dog_find(rt, index);
   if (!w) return;
   volt_worker_seen_ seen;
@@ -201,22 +201,22 @@ static void dog_look_at(const dog_look *look, volt_rt *rt, unsigned index) {
   if (!is_in_it || seen.task != w->task || seen.instance != w->instance) {
     w->task = is_in_it ? seen.task : NULL;
     w->instance = seen.instance;
-    w->first_ns = look->now_ns;
-    w->next_ns = look->dog->stall_ns;
+    w->first_ns = check->now_ns;
+    w->next_ns = check->dog->stall_ns;
     return;
   }
-  uint64_t stalled_ns = look->now_ns - w->first_ns;
+  uint64_t stalled_ns = check->now_ns - w->first_ns;
   if (stalled_ns < w->next_ns) return;
   while (w->next_ns <= stalled_ns) w->next_ns *= 2;
   VOLT_PROBE4(poll__slow, rt, index, seen.task, stalled_ns);
-  dog_report(look, rt, w, &seen, stalled_ns);
+  dog_report(check, rt, w, &seen, stalled_ns);
 }
 
-void volt_watchdog_look_(const volt_watchdog_ *dog, uint64_t now_ns) {
-  const dog_look look = {dog, now_ns};
+void volt_watchdog_check_(const volt_watchdog_ *dog, uint64_t now_ns) {
+  const dog_check check = {dog, now_ns};
   for (unsigned i = 0; i < DOG_WORKERS; i++) dog_workers[i].is_there = false;
   for (volt_rt *rt = volt_rt_pin_next_(NULL); rt; rt = volt_rt_pin_next_(rt)) {
-    for (unsigned i = 0; i < rt->workers; i++) dog_look_at(&look, rt, i);
+    for (unsigned i = 0; i < rt->workers; i++) dog_check_worker(&check, rt, i);
   }
   for (unsigned i = 0; i < DOG_WORKERS; i++) {
     if (!dog_workers[i].is_there) dog_workers[i].rt = NULL;
@@ -230,7 +230,7 @@ static uint64_t dog_pause_ns;
 
 static void dog_run(volt_duty_ *self, uint64_t now_ns) {
   self->at_ns = volt_sight_after_(now_ns, dog_pause_ns);
-  volt_watchdog_look_(&dog_config, now_ns);
+  volt_watchdog_check_(&dog_config, now_ns);
 }
 
 static volt_duty_ dog_duty = {.run = dog_run};

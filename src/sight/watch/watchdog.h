@@ -15,7 +15,7 @@ typedef struct volt_watchdog_ {
 
 /* Look at every worker of every runtime, and report those that have been in the same poll for
  * stall_ns, then again each time that has doubled. now_ns: any clock that goes on. */
-void volt_watchdog_look_(const volt_watchdog_ *dog, uint64_t now_ns);
+void volt_watchdog_check_(const volt_watchdog_ *dog, uint64_t now_ns);
 
 /* Forget what was seen. */
 void volt_watchdog_begin_(void);

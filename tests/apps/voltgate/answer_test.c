@@ -490,8 +490,10 @@ static void buckets_are_exact_at_powers_of_two(void **state) {
   struct tenant *tenant = tenants_enter(gate_tenants(gate), "a\"b\\c\nd\xff\x1b\xc2\x9b");
   assert_non_null(tenant);
   for (int power = 10; power < 40; power++) {
-    volt_tallied_add_(&statistics_mine(&gate->statistics)->hold, (UINT64_C(1) << power) - 1, 1);
-    volt_tallied_add_(&statistics_mine(&gate->statistics)->hold, (UINT64_C(1) << power) + 1, 1);
+    volt_shared_histogram_add_(&statistics_mine(&gate->statistics)->hold,
+                               (UINT64_C(1) << power) - 1, 1);
+    volt_shared_histogram_add_(&statistics_mine(&gate->statistics)->hold,
+                               (UINT64_C(1) << power) + 1, 1);
   }
   assert_true(metrics_write(&to, &program, &answers.resources));
   output_bytes(&to, "", 1);

@@ -45,7 +45,7 @@ static int fake_open(struct engine *e, volt_cluster_lease **out, const char *nam
   return VOLT_OK;
 }
 
-static void fake_look(volt_cluster_lease *l) {
+static void fake_check(volt_cluster_lease *l) {
   fake_of(l)->looks += 1;
 }
 
@@ -62,7 +62,7 @@ static void fake_sees(struct engine *e, struct away_sees *to) {
   *to = sees;
 }
 
-static const struct engine_calls fake_calls = {fake_open, fake_look, fake_is_waiting, fake_stats,
+static const struct engine_calls fake_calls = {fake_open, fake_check, fake_is_waiting, fake_stats,
                                                fake_sees};
 
 static struct fake *named(const char *name) {

@@ -12,8 +12,8 @@ static void *count(void *arg) {
   for (int i = 0; i < EACH; i++) {
     statistics_count(&statistics, COUNT_BYTES_UP, 3);
     statistics_refused(&statistics, REASON_SHED);
-    volt_tallied_add_(&statistics_mine(&statistics)->wait, 5000, 1);
-    volt_tallied_add_(&statistics_mine(&statistics)->hold, (uint64_t)i, 1);
+    volt_shared_histogram_add_(&statistics_mine(&statistics)->wait, 5000, 1);
+    volt_shared_histogram_add_(&statistics_mine(&statistics)->hold, (uint64_t)i, 1);
   }
   return NULL;
 }
@@ -47,7 +47,7 @@ static void a_difference_is_what_was_counted_between(void **state) {
   statistics_read(&statistics, &older);
   statistics_count(&statistics, COUNT_LEFT, 2);
   statistics_refused(&statistics, REASON_CLIENTS);
-  volt_tallied_add_(&statistics_mine(&statistics)->wait, 9000, 1);
+  volt_shared_histogram_add_(&statistics_mine(&statistics)->wait, 9000, 1);
   statistics_read(&statistics, &newer);
   statistics_subtract(&newer, &older);
   assert_int_equal(newer.counts[COUNT_LEFT], 2);
@@ -61,7 +61,7 @@ static void a_difference_is_what_was_counted_between(void **state) {
   assert_int_equal(newer.hold.count, 0);
   assert_int_equal(newer.hold.longest_ns, 0);
   statistics_read(&statistics, &older);
-  volt_tallied_add_(&statistics_mine(&statistics)->wait, 3000, 1);
+  volt_shared_histogram_add_(&statistics_mine(&statistics)->wait, 3000, 1);
   statistics_read(&statistics, &newer);
   statistics_subtract(&newer, &older); /* not the longest of all: known by its step */
   assert_true(newer.wait.longest_ns >= 3000 && newer.wait.longest_ns <= 3000 * 9 / 8);

@@ -64,7 +64,7 @@ static void those_beyond_the_most_are_one(void **state) {
   assert_ptr_equal(enter("a"), a);
   assert_int_equal(how_many(), 3);
   tenant_leave(tenants, b); /* it has no client now, so it is forgotten */
-  volt_tallied_add_(&b->wait, 5000, 1);
+  volt_shared_histogram_add_(&b->wait, 5000, 1);
   b->refused = 3;
   struct tenant *e = enter("e");
   assert_string_equal(e->name, "e");

@@ -24,8 +24,8 @@
 #include <ostream>
 #include <streambuf>
 
-#include "core/hooks/waits.h"
-#include "core/inspect/blocked.h"
+#include "core/hooks/wait_times.h"
+#include "core/inspect/sleepers.h"
 #include "core/os/futex.h"
 #include "core/park/blocker.h"
 #include "core/park/locals.h"
@@ -143,22 +143,22 @@ volt_kind_ volt_kind_of_(struct volt_future *) {
   return VOLT_KIND_OTHER_;
 }
 
-__attribute__((weak)) void volt_waits_begin_(volt_future *, const volt_ctx *) {
+__attribute__((weak)) void volt_wait_times_begin_(volt_future *, const volt_ctx *) {
 }
-__attribute__((weak)) int volt_waits_registered_(volt_future *, volt_ctx *) {
+__attribute__((weak)) int volt_wait_times_registered_(volt_future *, volt_ctx *) {
   return VOLT_PENDING;
 }
-__attribute__((weak)) void volt_waits_end_(volt_future *) {
+__attribute__((weak)) void volt_wait_times_end_(volt_future *) {
 }
-__attribute__((weak)) void volt_waits_ended_(const volt_future *) {
+__attribute__((weak)) void volt_wait_times_ended_(const volt_future *) {
 }
-__attribute__((weak)) uint64_t volt_waits_start_(void) {
+__attribute__((weak)) uint64_t volt_wait_times_start_(void) {
   return 0;
 }
-__attribute__((weak)) void volt_waits_stop_(volt_kind_, const void *, uint64_t) {
+__attribute__((weak)) void volt_wait_times_stop_(volt_kind_, const void *, uint64_t) {
 }
 
-void volt_count_from_outside_(volt_kind_, volt_counted_, uint64_t) {
+void volt_count_from_outside_(volt_kind_, volt_counter_, uint64_t) {
 }
 
 // One for each thread of the model; the constructor and check() are one more.
@@ -178,27 +178,28 @@ volt_blocker_ **volt_thread_blocker_(void) {
 }
 
 // Of a model in which fibers wait by address; each has one queue, so that addresses share it.
-volt_fifo_ *volt_model_parked;
-volt_fifo_ *volt_parked_queue_(const void *) {
-  return volt_model_parked;
+volt_fifo_ *volt_model_fiber_futex;
+volt_fifo_ *volt_fiber_futex_queue_(const void *) {
+  return volt_model_fiber_futex;
 }
 
 // Of a program with an inspector the library has these itself.
-__attribute__((weak)) void volt_look_say_(volt_look_ *, const char *, ...) {
+__attribute__((weak)) void volt_describe_state_(volt_description_ *, const char *, ...) {
 }
-__attribute__((weak)) void volt_look_as_(volt_look_ *, const char *, volt_kind_, const void *) {
+__attribute__((weak)) void volt_describe_as_(volt_description_ *, const char *, volt_kind_,
+                                             const void *) {
 }
-__attribute__((weak)) void volt_blocked_begin_(const volt_call_ *, uint64_t) {
+__attribute__((weak)) void volt_sleep_begin_(const volt_call_ *, uint64_t) {
 }
-__attribute__((weak)) void volt_blocked_end_(void) {
+__attribute__((weak)) void volt_sleep_end_(void) {
 }
-volt_blocked_list_ *volt_model_blocked;
-volt_blocked_slot_ *volt_model_slots[8]; // one for each thread of the model
-volt_blocked_slot_ *volt_thread_blocked_(void) {
+volt_sleeper_list_ *volt_model_sleepers;
+volt_sleeper_slot_ *volt_model_slots[8]; // one for each thread of the model
+volt_sleeper_slot_ *volt_thread_sleeper_(void) {
   return volt_model_slots[rl::ctx().current_thread()];
 }
-volt_blocked_list_ *volt_blocked_list_of_process_(void) {
-  return volt_model_blocked;
+volt_sleeper_list_ *volt_sleepers_of_process_(void) {
+  return volt_model_sleepers;
 }
 
 // ---- what base.c is elsewhere ----

@@ -18,7 +18,7 @@ model_driver::model_driver(model_rt &rt_, sleeps how_, completed_fn *completed_,
   memset(&ops, 0, sizeof ops);
   ops.name = "model";
   ops.begin = begin;
-  ops.look = look;
+  ops.check = check;
   ops.must_sleep = must_sleep;
   ops.wants_keeper = wants_keeper;
   ops.has_mail = has_mail;
@@ -84,7 +84,7 @@ void model_driver::begin(volt_driver_ *driver, unsigned worker) {
   of(driver)->shares[worker].life = 1;
 }
 
-bool model_driver::look(volt_driver_ *driver, unsigned worker) {
+bool model_driver::check(volt_driver_ *driver, unsigned worker) {
   model_driver *self = of(driver);
   share *s = &self->shares[worker];
   EXPECT(s->life == 1 && volt_rt_worker_here_(self->rt.handle()) == static_cast<int>(worker));
@@ -109,10 +109,10 @@ bool model_driver::has_mail(volt_driver_ *driver, unsigned worker) {
 
 void model_driver::sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
   share *s = &of(driver)->shares[worker];
-  if (look(driver, worker)) return;
+  if (check(driver, worker)) return;
   if (volt_futex_wait32_(&s->word, s->seen, deadline_ns) == VOLT_ETIMEDOUT) return;
   s->seen = volt_fetch_add_relaxed(&s->word, 0u);
-  look(driver, worker);
+  check(driver, worker);
 }
 
 void model_driver::end(volt_driver_ *driver, unsigned worker) {

@@ -14,7 +14,7 @@ class model_driver {
   enum class sleeps { never, keeper, always };
   typedef void completed_fn(void *ctx);
 
-  // The driver of rt. completed(ctx) is called in look() or sleep(), once for each complete().
+  // The driver of rt. completed(ctx) is called in check() or sleep(), once for each complete().
   model_driver(model_rt &rt, sleeps how, completed_fn *completed, void *ctx);
   // Call another function, from the constructor of the model.
   void on_completion(completed_fn *fn) {
@@ -65,7 +65,7 @@ class model_driver {
   }
   bool take(VOLT_ATOMIC(uint32_t) *from);
   static void begin(volt_driver_ *, unsigned);
-  static bool look(volt_driver_ *, unsigned);
+  static bool check(volt_driver_ *, unsigned);
   static bool must_sleep(volt_driver_ *, unsigned, bool);
   static bool wants_keeper(volt_driver_ *);
   static bool has_mail(volt_driver_ *, unsigned);

@@ -76,8 +76,8 @@ struct model_io_calls {
       volt_mail_leave_(&only->shares[home].mail, op);
     }
   }
-  static bool look(volt_driver_ *, unsigned worker) {
-    return only->look(worker);
+  static bool check(volt_driver_ *, unsigned worker) {
+    return only->check(worker);
   }
 };
 
@@ -98,7 +98,7 @@ static void set_tables() {
   whole_ops.does_whole = model_io_calls::does_whole;
   whole_ops.submit = model_io_calls::submit;
   whole_ops.cancel = model_io_calls::cancel;
-  driver_ops.look = model_io_calls::look;
+  driver_ops.check = model_io_calls::check;
 }
 
 model_io::model_io(does how, table t) : slots(nullptr) {
@@ -236,7 +236,7 @@ bool model_io::look_at(share *s, flight *f) {
   return true;
 }
 
-bool model_io::look(unsigned worker) {
+bool model_io::check(unsigned worker) {
   bool any = take_mail(worker);
   for (auto &f : shares[worker].flights) any |= look_at(&shares[worker], &f);
   return any;
@@ -244,9 +244,9 @@ bool model_io::look(unsigned worker) {
 
 void model_io::serve(unsigned worker, uint32_t others) {
   while (volt_load_acquire(&done) != others) {
-    if (!look(worker)) volt_yield_();
+    if (!check(worker)) volt_yield_();
   }
-  do look(worker);
+  do check(worker);
   while (shares[worker].is_under_way());
 }
 
@@ -271,7 +271,7 @@ bool volt_rt_is_by_hand_(volt_rt *) {
   return false;
 }
 
-bool volt_rt_look_by_hand_(volt_rt *) {
+bool volt_rt_check_by_hand_(volt_rt *) {
   return false;
 }
 

@@ -68,7 +68,7 @@ class model_io {
   // This thread is that worker from here on; -1: none.
   static void be_worker(int worker);
   // As that worker: what a worker does in its driver. What has not ended, ends now.
-  bool look(unsigned worker);
+  bool check(unsigned worker);
   // As that worker, until so many threads are done, and nothing is under way.
   void serve(unsigned worker, uint32_t others);
   void is_done() {

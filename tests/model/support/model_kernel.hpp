@@ -11,7 +11,7 @@
 #include "io/backend/uring.h"
 #include "io/op/op.h"
 #include "model.hpp"
-#include "rt/sched/parts.h"
+#include "rt/sched/rt_internal.h"
 
 // There is one at a time.
 class model_kernel {

@@ -17,7 +17,7 @@ struct not_counted {};
 struct statistics {
   not_counted wait, hold;
 };
-inline void volt_tallied_add_(not_counted *, uint64_t, uint32_t) {
+inline void volt_shared_histogram_add_(not_counted *, uint64_t, uint32_t) {
 }
 inline struct statistics *statistics_mine(struct statistics *s) {
   return s;
