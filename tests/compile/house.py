@@ -7,7 +7,8 @@ rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > c
         Rooms have sub-rooms, and WITHIN says which of them each may include; in core, what waits (wait,
         future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone. The
         README.md of a room says what it is, and names its sub-rooms.
-names   A name means one thing: types, functions, headers, sources. One form of include guard.
+names   A name means one thing: types, functions, headers, sources. One form of include guard. No identifier, and
+        no name of a file, has an old word (tests/compile/banned-names).
 labels  Each operation that orders memory carries, in a comment on its line or directly above,
           /* fifo:U1 -> fifo:L1, permits:A1: the next holder sees what this one did */
         its label, its partners and the reason: -> at a release, <- at an acquire, <-> at both. Each
@@ -372,6 +373,41 @@ def guard_of(path):
     return f"VOLT_{name.replace('/', '_')}_{end}".upper()
 
 
+def banned_names():
+    """The rules (pattern, what instead), and what is right although a rule would refuse it."""
+    rules, right = [], []
+    for line in (Path(__file__).parent / "banned-names").read_text().splitlines():
+        if line.startswith("= "):
+            right.append(re.split(r"\s{2,}", line[2:], maxsplit=1)[0])
+        elif line and not line.startswith("#"):
+            words, instead = re.split(r"\s{2,}", line, maxsplit=1)
+            rules.append((re.compile(rf"(?:^|_)(?:{words})(?=[_.]|$)", re.I), instead))
+    return rules, re.compile("|".join(right))
+
+
+def old_words(tree):
+    """Returns how many names it has read."""
+    rules, right = banned_names()
+    known = {}  # name -> what is wrong with it
+
+    def wrong_with(name):
+        if name not in known:
+            found = "" if right.fullmatch(name) else next((to for rule, to in rules if rule.search(name)), "")
+            known[name] = found
+        return known[name]
+
+    for p in tree.files("src", "include", "tests", ends=(".c", ".h", ".cpp", ".hpp")):
+        if instead := wrong_with(p.name):
+            tree.refuse(p.relative_to(tree.root), f"is called by an old word: {instead}")
+    for path, source in {**tree.library, **tree.cpp}.items():
+        guard = guard_of(path)  # of a file that is refused, or is right
+        for name in set(re.findall(r"[A-Za-z_]\w*", source.code)) - {guard}:
+            if instead := wrong_with(name):
+                at = re.search(rf"\b{name}\b", source.code).start()
+                tree.refuse(source.at(at), f"{name} has an old word: {instead}")
+    return len(known)
+
+
 PROCESSOR = re.compile(r"_(x86_64|aarch64|ucontext)$")
 
 
@@ -408,7 +444,7 @@ def names(tree):
             if len(found) > 1:
                 tree.refuse(found[0], f"{what} {name} also at {', '.join(found[1:])}")
     return {"types": len(types), "functions": len(functions), "headers": len(guards),
-            "sources": len(sources), "files of variants": len(tree.variants)}
+            "sources": len(sources), "files of variants": len(tree.variants), "words": old_words(tree)}
 
 
 # ---- labels ----

@@ -119,6 +119,13 @@ BROKEN = {
         (TASK_H, "define VOLT_RT", "define VOLT", "guard is not VOLT_RT_SCHED_TASK_H"),
         ("include/volt/detail/word.h", "VOLT_DETAIL", "VOLT", "guard is not VOLT_DETAIL_WORD_H"),
         (RING, None, None, "no files of variants found"),
+        (WORD, "word_swap", "word_look_again", f"{WORD}:4: word_look_again has an old word: describe"),
+        (WORD, "word_swap", "VOLT_LOOKS", "VOLT_LOOKS has an old word"),
+        (WORD, "word_swap", "overlooked_lookup", None),
+        (WORD, "word_swap", "bypass_may_look", None),
+        (WORD, "static", "/* look_at_it */\nstatic", None),
+        ("src/core/wait/word_parts.h", None, header("VOLT_CORE_WAIT_WORD_PARTS_H"), "word_parts.h: is called by"),
+        ("tests/unit/look_test.c", None, "int a;\n", "tests/unit/look_test.c: is called by an old word"),
     ],
     "labels": [
         (LOCK, "/* lock:U1", "/* U1", "no label that goes with its order (release)"),
