@@ -70,6 +70,22 @@ struct park_deadline : model {
 };
 MODEL(park_deadline, 2, full)
 
+// Two threads park, each with a deadline, and a third ends: each thread runs once, and until its end.
+struct park_deadlines_x_end : model {
+  volt_parker parker[2];
+  VOLT_PLAIN(uint32_t) begun[3], ended[3];
+
+  void thread(unsigned index) override {
+    begun[index] += 1;
+    if (index < 2) EXPECT(volt_park_until(&parker[index], 1, 1) == VOLT_ETIMEDOUT);
+    ended[index] += 1;
+  }
+  void check() override {
+    for (unsigned i = 0; i < 3; i++) EXPECT(begun[i] == 1 && ended[i] == 1);
+  }
+};
+MODEL(park_deadlines_x_end, 3, bounded)
+
 // Two threads park, one unparks both through a list.
 struct park_list : model {
   volt_parker parker[2];

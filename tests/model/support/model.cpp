@@ -30,6 +30,25 @@
 #include "core/park/blocker.h"
 #include "core/park/locals.h"
 
+// ---- where the checker loses its way ----
+
+// A thread that goes to sleep yields, too: it may go on when each other thread has come one step further,
+// or cannot. No other thread can when the last one that runs ends; the checker looks for that only where a
+// thread yields. So a wait with a deadline could not end there, and the checker went on with a thread that
+// had ended, from its beginning.
+#define NO_YIELDS_AT_END_(scheduler, thread_info, count)                       \
+  template <>                                                                  \
+  void rl::tree_search_scheduler<rl::scheduler<count>, rl::thread_info<count>, \
+                                 count>::thread_finished_impl() {              \
+    if (running_threads_count == 0) purge_blocked_threads();                   \
+  }
+#define NO_YIELDS_AT_END(count)                                                      \
+  NO_YIELDS_AT_END_(full_search_scheduler, tree_search_scheduler_thread_info, count) \
+  NO_YIELDS_AT_END_(context_bound_scheduler, context_bound_scheduler_thread_info, count)
+NO_YIELDS_AT_END(2)
+NO_YIELDS_AT_END(3)
+NO_YIELDS_AT_END(4)
+
 // ---- for all files: model_atomic.hpp ----
 
 VOLT_MODEL_SHARED_()
@@ -65,9 +84,8 @@ static void wakes_up(unsigned i) {
 }
 
 // The library's naps, which nobody has to end, are 20 us to 26 ms long. A nap ends when every other
-// thread has come one step further, or cannot, or at any moment after that: so it is a yield. (The
-// checker loses its way when all threads have ended but one in a timed wait and one in another.) A
-// wake may be spent on it.
+// thread has come one step further, or cannot, or at any moment after that: so it is a yield. A wake may
+// be spent on it.
 static bool is_nap(uint64_t deadline_ns) {
   return deadline_ns >= 20000 && deadline_ns <= 26000000;
 }
