@@ -115,3 +115,72 @@ struct watched_close_now_x_end : watched_close_x_end<false> {};
 struct watched_close_future_x_end : watched_close_x_end<true> {};
 MODEL(watched_close_now_x_end, 2, full)
 MODEL(watched_close_future_x_end, 2, full)
+
+// R13: it accepts a connection, or moves a descriptor, and then closes: there is one open at any time.
+struct watched_next_x_end : model {
+  model_io io;
+  volt_fd *first, *next;
+
+  watched_next_x_end() : first(nullptr), next(nullptr) {
+    io.give_numbers();
+    first = io.make(1);
+  }
+  virtual void go_on() {
+    next = io.make(0);
+    volt_fd_close(first);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      go_on();
+      volt_fd_close(next);
+    } else {
+      (void)io.end_if_unused();
+    }
+  }
+  void check() override {
+    EXPECT(first->number == -1 && next->number == -1 && io.is_unused());
+    io.free(first);
+    io.free(next);
+  }
+};
+MODEL(watched_next_x_end, 2, full)
+
+struct watched_move_x_end : watched_next_x_end {
+  void go_on() override {
+    next = new volt_fd;
+    volt_fd_move_(next, first);
+  }
+};
+MODEL(watched_move_x_end, 2, full)
+
+// R13: an operation begins as its descriptor is closed, and the runtime ends.
+struct watched_begin_x_close_x_end : model {
+  model_io io;
+  volt_fd *d;
+  volt_op op, closing;
+  poller *p;
+  poller::trace left;
+  char buffer[1];
+
+  watched_begin_x_close_x_end() : p(new poller(&left)) {
+    io.give_numbers();
+    d = io.make();
+    volt_future_made(volt_fd_recv_future(&op, d, buffer, 1, 0));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_future_wait(volt_fd_close_future(&closing, d)) == VOLT_OK);
+    } else if (index == 1) {
+      (void)p->poll(&op.as.future);
+      volt_future_cancel(&op.as.future);
+      p->end();
+    } else {
+      (void)io.end_if_unused();
+    }
+  }
+  void check() override {
+    EXPECT(d->number == -1 && left.freed == 1 && io.is_unused());
+    io.free(d);
+  }
+};
+MODEL(watched_begin_x_close_x_end, 3, bounded)

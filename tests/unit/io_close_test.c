@@ -55,6 +55,28 @@ static void what_cannot_be_taken_over_stays_the_callers(void **state) {
   close(ends[1]);
 }
 
+static void what_is_closed_may_be_closed_after_its_runtime(void **state) {
+  (void)state;
+  io_kit own;
+  volt_fd d, moved;
+  volt_op op;
+  int ends[2];
+  volt_waker nobody = {NULL, NULL};
+  kit_begin(&own, 0);
+  kit_pair(ends, PIPE);
+  assert_result(volt_fd_init(&d, own.rt, ends[0], 0), VOLT_OK);
+  volt_fd_move_(&moved, &d);
+  assert_int_equal(volt_fd_number(&d), -1);
+  assert_int_equal(volt_fd_number(&moved), ends[0]);
+  volt_fd_close(&moved);
+  close(ends[1]);
+  kit_end(&own);
+  for (int i = 0; i < 2; i++) { /* *d.io is freed */
+    volt_future *f = volt_fd_close_future(&op, i == 0 ? &d : &moved);
+    assert_result(volt_future_poll(f, nobody), VOLT_OK);
+  }
+}
+
 static void all_zero_is_closed(void **state) {
   (void)state;
   volt_fd d;
@@ -428,6 +450,7 @@ int main(void) {
       kit_test(it_takes_the_number_over),
       kit_test(what_cannot_be_taken_over_stays_the_callers),
       kit_test(all_zero_is_closed),
+      cmocka_unit_test(what_is_closed_may_be_closed_after_its_runtime),
       kit_test(it_gives_the_number_back),
       kit_test(the_same_number_is_used_again),
       kit_test(what_is_under_way_ends_as_closed),

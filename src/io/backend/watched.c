@@ -12,8 +12,9 @@
  *       claims are granted after that lock: an owner waits for the grant of its waiter.
  *   R13  Interleaving: a runtime is ended in the background; a thread closes the last descriptor;
  *       the runtime's end finds that no volt_fd has a number, and frees the table and the back end,
- *       which the close still uses. Prevented by: that the number is given up is the last that a
- *       close does with them, and it is a release, which the end acquires.
+ *       which the close still uses. Prevented by: the numbers that are owned are counted. To count
+ *       one less is the last that a close does with them, and it is a release; the end acquires
+ *       the count of 0. A number that goes from one volt_fd to another is never given up between.
  *
  * Labels: io */
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "watched.h"
 
 void volt_watch_init_(volt_watch_table *table) {
+  volt_store_relaxed(&table->owned, 0); /* not shared yet */
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
     volt_store_relaxed(&table->chunks[i], NULL); /* not shared yet */
   }
@@ -130,6 +132,7 @@ uint32_t volt_watch_own_(volt_watch_table *table, int number) {
   uint32_t stamp = (before | 1) + 2;
   if (stamp == 1) stamp = 3;               /* after 2^31 uses of a number; 0 and 1 are not stamps */
   volt_store_relaxed(&slot->owner, stamp); /* the number is this thread's */
+  if (!(before & 1)) volt_fetch_add_relaxed(&table->owned, 1); /* what is given up orders (R13) */
   return stamp;
 }
 
@@ -138,11 +141,18 @@ bool volt_watch_is_owned_(volt_watch_table *table, int number) {
   return slot && volt_load_relaxed(&slot->owner) & 1; /* shows misuse */
 }
 
+bool volt_watch_is_of_(volt_watch_table *table, int number, uint32_t stamp) {
+  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+  return slot && volt_load_relaxed(&slot->owner) == stamp; /* shows misuse */
+}
+
 bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
   volt_watch_slot *slot = watch_find(table, (uint32_t)number);
-  /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13). A number that
-   * is taken over meanwhile is misuse */
-  return slot && volt_cas_release(&slot->owner, &stamp, stamp - 1);
+  /* relaxed, no data: it shows misuse */
+  if (!slot || !volt_cas_relaxed(&slot->owner, &stamp, stamp - 1)) return false;
+  /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13) */
+  volt_fetch_add_release(&table->owned, UINT32_MAX); /* one less */
+  return true;
 }
 
 /* What waits for it, if that is known. */
@@ -155,13 +165,11 @@ static const char *watch_waiting(const volt_watch_slot *slot) {
 static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, uint32_t *number) {
   uint32_t first = 0;
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
-    /* io:W1 <- io:W2: the slots are all-zero */
-    const volt_watch_slot *slots = volt_load_acquire(&table->chunks[i]);
+    const volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* the runtime is over */
     uint32_t count = slots ? VOLT_WATCH_FIRST << i : 0;
     for (uint32_t place = 0; place < count; place++) {
       *number = first + place;
-      /* io:E2 <- io:E1: its last owner uses the table no more (R13) */
-      if (volt_load_acquire(&slots[place].owner) & 1) return &slots[place];
+      if (volt_load_relaxed(&slots[place].owner) & 1) return &slots[place]; /* as above */
     }
     first += VOLT_WATCH_FIRST << i;
   }
@@ -169,8 +177,8 @@ static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, u
 }
 
 bool volt_watch_owns_any_(const volt_watch_table *table) {
-  uint32_t number;
-  return watch_first_owned(table, &number) != NULL;
+  /* io:E2 <- io:E1: its last owner uses the table no more (R13) */
+  return volt_load_acquire(&table->owned) != 0;
 }
 
 void volt_watch_check_disowned_(const volt_watch_table *table, volt_rt *rt) {

@@ -23,6 +23,7 @@ enum { VOLT_WATCH_CHUNKS = 26 };
 /* All-zero at first. */
 typedef struct volt_watch_table {
   VOLT_ATOMIC(volt_watch_slot *) chunks[VOLT_WATCH_CHUNKS];
+  VOLT_ATOMIC(uint32_t) owned; /* numbers that a volt_fd has */
 } volt_watch_table;
 
 void volt_watch_init_(volt_watch_table *table);
@@ -44,6 +45,8 @@ uint32_t volt_watch_own_(volt_watch_table *table, int number);
 
 /* Whether a volt_fd has that number. */
 bool volt_watch_is_owned_(volt_watch_table *table, int number);
+/* Whether the volt_fd of that stamp still has it. */
+bool volt_watch_is_of_(volt_watch_table *table, int number, uint32_t stamp);
 
 /* The volt_fd of that stamp gives its number up, and its owner uses neither the table nor the back end
  * for it any more. Returns false: it has not had it any more. */

@@ -53,7 +53,7 @@ static int close_now(volt_op *op) {
   volt_fd *d = op->fd;
   volt_fd_unwatch_(d);
   volt_short_lock_lock_(&d->lock); /* another thread may begin an operation: it finds d closed */
-  const volt_sys_ *sys = d->io->sys;
+  const volt_sys_ *sys = d->number < 0 ? NULL : d->io->sys; /* watched.c R13 */
   int number = d->number < 0 ? -1 : volt_fd_give_number_(d, "volt_fd_close_future");
   d->is_closing = 0;
   volt_short_lock_unlock_(&d->lock);

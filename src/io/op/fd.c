@@ -52,11 +52,14 @@ void volt_fd_take_number_(volt_fd *d, int number, unsigned kind) {
   d->stamp = numbers && number >= 0 ? volt_watch_own_(numbers, number) : 0;
 }
 
+static void fd_check_own(const volt_fd *d, const char *where, bool is_own) {
+  VOLT_CHECK(is_own, where, "%p (descriptor %d): it is a copy, and the number was given up already",
+             (const void *)d, d->number);
+}
+
 int volt_fd_give_number_(volt_fd *d, const char *where) {
   int number = d->number;
-  bool is_own = !d->stamp || volt_watch_disown_(d->io->numbers, number, d->stamp);
-  VOLT_CHECK(is_own, where, "%p (descriptor %d): it is a copy, and the number was given up already",
-             (void *)d, number);
+  fd_check_own(d, where, !d->stamp || volt_watch_disown_(d->io->numbers, number, d->stamp));
   d->number = -1;
   d->stamp = 0;
   return number;
@@ -271,11 +274,16 @@ int volt_fd_detach(volt_fd *d) {
   return volt_fd_give_number_(d, "volt_fd_detach");
 }
 
+/* The number belongs to one of the two at any time (watched.c R13). */
 void volt_fd_move_(volt_fd *to, volt_fd *from) {
   if (!from->io || from->number < 0) return;
-  unsigned kind = from->kind;
-  volt_io_ *io = from->io;
-  volt_fd_set_(to, io, volt_fd_detach(from), kind);
+  volt_fd_check_idle_(from, "volt_fd_move");
+  volt_fd_unwatch_(from);
+  fd_check_own(from, "volt_fd_move",
+               !from->stamp || volt_watch_is_of_(from->io->numbers, from->number, from->stamp));
+  volt_fd_set_(to, from->io, from->number, from->kind);
+  from->number = -1;
+  from->stamp = 0;
 }
 
 void volt_fd_close(volt_fd *d) {

@@ -278,11 +278,14 @@ bool volt_op_needs_pool_(const volt_op *op) {
   }
 }
 
-/* Whether the back end does all of it. Returns the worker that submits it, or -1. */
+/* Whether the back end does all of it. Returns the worker that submits it, or -1. On another thread it
+ * looks at no back end: the descriptor may just be closed there, and its runtime end (watched.c
+ * R13). */
 static int op_whole_on(volt_op *op, const volt_ctx *ctx) {
+  int worker = ctx->decision ? -1 : volt_rt_worker_here_(op->fd->rt);
+  if (worker < 0) return -1;
   volt_io_ *io = op->fd->io;
-  if (ctx->decision || !io->ops->does_whole || !io->ops->does_whole(io, op)) return -1;
-  return volt_rt_worker_here_(io->rt);
+  return io->ops->does_whole && io->ops->does_whole(io, op) ? worker : -1;
 }
 
 static int op_begin(volt_op *op, volt_ctx *ctx) {

@@ -32,6 +32,9 @@ class model_io {
   // As the end of a runtime in the background: whether no descriptor has a number. Then nobody is to
   // use this any more: whoever does is reported.
   bool end_if_unused();
+  bool is_unused() {
+    return !volt_watch_owns_any_(&watched);
+  }
   // Nobody is to use it any more: whoever does is reported.
   static void free(volt_fd *d);
 
