@@ -39,11 +39,11 @@
  *                                  next; never one after VOLT_FINALLY
  *   it loses a select, times out,  the one that it is in, and again the one that it is in at each
  *   or is ended by a join; or the  later poll; never one after VOLT_FINALLY. The select, timeout,
- *   deadline of volt_future_wait_until()    join or call is over when the function has ended
+ *   deadline of a wait for it      join or call is over when the function has ended
  *   passes in a fiber
  *   it is dropped: its future is   every remaining one, at once, also after VOLT_FINALLY: the
  *   cancelled, or the deadline     function runs to its end without waiting
- *   of volt_future_wait_until() passes on
+ *   of a wait for it passes on
  *   a thread
  *
  * An await after VOLT_FINALLY waits as always in the first two cases, also if the cancellation

@@ -11,9 +11,9 @@
  * One scheme of names for all that waits: volt_mutex_lock() waits, volt_mutex_lock_until() up to a
  * deadline, volt_mutex_try_lock() not at all; volt_mutex_lock_future() makes a future of it, and
  * volt_mutex_lock_waiter() queues a waiter of the caller's own.
- * The calls that wait are those whose comment says "Threads: any that may block". A thread blocks,
- * and a fiber (volt/fiber.h) is suspended while its worker goes on. A worker must not block in a
- * task that is no fiber (volt/runtime.h); every other thread may. In a fiber two things differ:
+ * The calls that wait are those whose comment says "waits", "blocks" or "may block". A thread
+ * blocks, and a fiber (volt/fiber.h) is suspended while its worker goes on. A worker must not block
+ * in a task that is no fiber (volt/runtime.h); every other thread may. In a fiber two things differ:
  *   Cancel    A call that has a result may also return VOLT_ECANCELED. As with VOLT_ETIMEDOUT, it
  *             has taken nothing then, and nothing is lost. A call without a result waits on, and the
  *             cancel stays for the next.

@@ -124,9 +124,9 @@ VOLT_INLINE VOLT_NODISCARD int volt_permit_chan_send(volt_permit_chan *c, const 
 
 /* ---- receive ---- */
 
-/* Receive as volt_chan_try_recv(), volt_chan_recv_until() and volt_chan_recv_future(), and give
- * the element's place back. A future that waited gives it back when it is polled or cancelled, not
- * when it is granted.
+/* Receive as volt_chan_try_recv(), volt_chan_recv(), volt_chan_recv_until() and
+ * volt_chan_recv_future(), and give the element's place back. A future that waited gives it back
+ * when it is polled or cancelled, not when it is granted.
  * Wakes: the sender that gets the place, on this thread, with nothing held. */
 VOLT_API VOLT_NODISCARD int volt_permit_chan_try_recv(volt_permit_chan *c, void *elem);
 VOLT_API VOLT_NODISCARD int volt_permit_chan_recv_until(volt_permit_chan *c, void *elem,

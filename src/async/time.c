@@ -58,7 +58,7 @@ static void sleep_describe(volt_future *f, volt_description_ *description) {
   time_describe_until(description, timers_of(f), sleep_of(f)->deadline_ns);
 }
 
-static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep_op",
+static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
                                            .kind = VOLT_KIND_SLEEP_,
                                            .start = sleep_start,
                                            .cancel = sleep_cancel,
@@ -217,7 +217,7 @@ static void interval_describe(volt_future *f, volt_description_ *description) {
   time_describe_until(description, i->timers, i->sleep.deadline_ns);
 }
 
-static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick_future",
+static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick",
                                               .kind = VOLT_KIND_INTERVAL_,
                                               .cancel = interval_cancel,
                                               .poll_ctx = volt_future_poll_slow_,

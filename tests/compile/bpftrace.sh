@@ -77,9 +77,9 @@ scripts=$root/tools/bpftrace
 trace "$scripts/waits.bt"
 n=$(counted 'wait_us[volt_sem_acquire]')
 ((n >= 390 && n <= 400)) || fail "$n waits at semaphores, not 400 but for the last ones"
-[[ $(counted 'wait_us[volt_sleep_op]') == 2 ]] || fail 'not two sleeps'
+[[ $(counted 'wait_us[volt_sleep]') == 2 ]] || fail 'not two sleeps'
 [[ $(counted 'thread_us[volt_mutex_lock]') == 1 ]] || fail 'not one thread that waits for a mutex'
-expect '^@longest_us\[volt_sleep_op\]: [0-9]{4,}$'
+expect '^@longest_us\[volt_sleep\]: [0-9]{4,}$'
 echo "waits.bt: $n waits at semaphores, 2 sleeps, a thread at a mutex"
 
 # In a changed root bpftrace may see what happens, and not the names of functions.

@@ -76,6 +76,11 @@ def main():
         said = run([sys.executable, path / "rename.py", path / "use.c"])
         assert "left alone" in said, said  # what is renamed once is not renamed again
         assert (path / "use.c").read_text() == AFTER
+        plain = "void f(volt_mutex *m) {\n  volt_mutex_lock_no_deadline(m);\n}\n"
+        (path / "plain.c").write_text(plain)
+        for _ in range(2):  # the new name alone was one of before, with another meaning
+            run([sys.executable, path / "rename.py", path / "plain.c"])
+            assert (path / "plain.c").read_text() == plain.replace("_no_deadline", "")
         compiler = shutil.which("cc")
         if compiler:
             run([compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",

@@ -53,7 +53,7 @@ static void volt_cluster_acquire_future_is_described(void **state) {
   volt_future_made(volt_cluster_acquire_future(&acquire, sem, &permit));
   assert_null(volt_future_inside_(&acquire.future, 0)); /* there is none before it has begun */
   volt_description_ description = described_waiting(&p, &acquire.future);
-  described_expect(&description, "volt_cluster_acquire_op", "cluster_sem", sem, VOLT_ENDS_INNER_);
+  described_expect(&description, "volt_cluster_acquire", "cluster_sem", sem, VOLT_ENDS_INNER_);
   assert_int_equal(description.wanted, 1);
   volt_describe_(volt_future_inside_(&acquire.future, 0), &description);
   assert_string_equal(description.operation, "volt_sem_acquire");

@@ -205,7 +205,7 @@ static void volt_accept_pause_future_is_described(void **state) {
   volt_accept_pause pause;
   memset((void *)&pause, 0, sizeof pause);
   expect_made_of(volt_accept_pause_future(&pause, k->rt, VOLT_ERRNO(EMFILE)), "volt_async",
-                 "volt_sleep_op");
+                 "volt_sleep");
 }
 
 static void volt_signal_future_is_described(void **state) {

@@ -154,7 +154,7 @@ static int timers_end(void **state) {
 static void volt_sleep_future_is_described(void **state) {
   (void)state;
   volt_sleep_op s;
-  described_check(volt_sleep_future(&s, &timers, 1500), "volt_sleep_op", "", NULL, VOLT_ENDS_TIME_,
+  described_check(volt_sleep_future(&s, &timers, 1500), "volt_sleep", "", NULL, VOLT_ENDS_TIME_,
                   "");
   volt_description_ description = described_waiting(&p, volt_sleep_future(&s, &timers, 1500));
   assert_int_equal(description.deadline_ns, 1500);
@@ -166,7 +166,7 @@ static void volt_interval_tick_future_is_described(void **state) {
   (void)state;
   volt_interval i;
   volt_interval_init(&i, &timers, 1200, 100, VOLT_INTERVAL_SKIP);
-  described_check(volt_interval_tick_future(&i), "volt_interval_tick_future", "interval", &i,
+  described_check(volt_interval_tick_future(&i), "volt_interval_tick", "interval", &i,
                   VOLT_ENDS_TIME_, "");
   volt_description_ description = described_waiting(&p, volt_interval_tick_future(&i));
   assert_int_equal(description.left_ns, 200);

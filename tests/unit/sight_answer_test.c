@@ -479,7 +479,7 @@ static void the_branches_of_a_select_are_shown(void **state) {
   assert_string_equal(text(1, "operation"), "volt_select");
   assert_string_equal(text(1, "ends"), "any");
   assert_string_equal(text(2, "operation"), "volt_sem_acquire");
-  assert_string_equal(text(3, "operation"), "volt_sleep_op");
+  assert_string_equal(text(3, "operation"), "volt_sleep");
   assert_string_equal(text(3, "ends"), "time");
   assert_int_equal(number(2, "depth"), number(1, "depth") + 1);
   assert_int_equal(number(3, "depth"), number(1, "depth") + 1);

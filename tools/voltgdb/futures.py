@@ -235,7 +235,7 @@ class Future:
         """One line."""
         if self.operation == 'volt_timeout':
             return f"{self.operation}, {self.deadline(now_ns, 'timeout.deadline_ns', 'timeout.future')}"
-        if self.operation.startswith('volt_sleep_op'):
+        if self.operation.startswith('volt_sleep'):
             return f"{self.operation}, {self.deadline(now_ns, 'sleep.deadline_ns', 'sleep.future')}"
         said = self.operation or f'a future with operations at {symbol_or_address(self.ops)}'
         if KINDS.get(self.kind or self.operation) == 'semaphore' or self.kind == 'semaphore':

@@ -9,7 +9,7 @@
 #include "local_sem.h"
 
 static const char permit_name[] = "volt_cluster_permit";
-static const char acquire_name[] = "volt_cluster_acquire_op";
+static const char acquire_name[] = "volt_cluster_acquire";
 
 /* ---- taking a slot, with a permit of the local semaphore ---- */
 

@@ -65,6 +65,9 @@ typedef struct volt_future_ops_ {
   const struct volt_holdable_ *holds; /* what a grant gives to hold (holding.h); NULL: nothing */
   bool ends_itself;
 } volt_future_ops_;
+#ifndef VOLT_MODEL
+VOLT_STATIC_ASSERT_(offsetof(volt_future_ops_, operation) == 0, "tools/bpftrace/waits.bt reads it");
+#endif
 
 /* What volt_future_state_() returns. */
 enum {

@@ -37,7 +37,7 @@
   X(CLUSTER, "cluster", "volt_cluster", CLUSTER)                     \
   X(WORKER, "worker", "volt_rt", WORKER)                             \
   X(LOCK, "internal lock", "volt", LOCK)                             \
-  X(SLEEP, "", "volt_sleep_op", TIMER) /* it has no object */        \
+  X(SLEEP, "", "volt_sleep", TIMER) /* it has no object */           \
   X(INTERVAL, "interval", "volt_interval", TIMER)                    \
   X(PERMIT_CHANNEL, "permit_channel", "volt_permit_chan", CHANNEL)   \
   X(SHARDED_RWLOCK, "sharded_rwlock", "volt_sharded_rwlock", RWLOCK) \

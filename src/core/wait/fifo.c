@@ -9,7 +9,7 @@
  *   so the fast path never sees LOCKED alone. Other objects lock on every operation, or have a path
  *   that tests LOCKED, too (monitor.h).
  *   The lock is held for a short time, for one batch of waiters at most. Under it no waker is
- *   called and no thread waits for an event. (volt_permits_move_() waits for a second lock.) So
+ *   called and no thread waits for an event. (volt_fifo_move_() waits for a second lock.) So
  *   unlocking need not wake a thread: one that finds LOCKED spins, then yields, then naps
  *   (volt_pause_(), spin.h).
  *   The list goes through the waiters, in both directions. A waiter's `need` is above 0 exactly
