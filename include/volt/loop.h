@@ -102,8 +102,8 @@ VOLT_API VOLT_NODISCARD int volt_loop_close_then(volt_loop *l, volt_waker settle
  * deadline_ns (as volt_now_ns()) has passed.
  * volt_loop_close() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK: *l and what notify touches are the caller's; or VOLT_ETIMEDOUT: *l is open as
- *   before, because a future has not been cancelled or a waker takes long. So it is if a fiber that
- *   is cancelled gets VOLT_ECANCELED.
+ *   before, because a future has not been cancelled or a waker takes long. A fiber that is cancelled
+ *   leaves it open, too (volt/base.h).
  * Threads: the loop's, where it may block: not within notify, nor within another waker.
  * Order: VOLT_OK acquires what every thread that notified the loop did before. */
 VOLT_API int volt_loop_close_until(volt_loop *l, uint64_t deadline_ns);

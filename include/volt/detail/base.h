@@ -26,6 +26,7 @@
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VOLT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
+#define VOLT_HIGHEST_BIT_(x) (63 - (unsigned)__builtin_clzll(x)) /* x: 64 bits, not 0 */
 #define VOLT_UNUSED_OK_ __attribute__((unused))
 #define VOLT_KEPT_ __attribute__((used)) /* although no code reads it */
 #define VOLT_TLS_FROM_THE_BEGINNING_ __attribute__((tls_model("initial-exec")))
@@ -59,6 +60,12 @@
 #define VOLT_INLINED_ inline
 #define VOLT_NORETURN
 #define VOLT_LIKELY(x) (!!(x))
+static inline unsigned volt_highest_bit_(unsigned long long x) {
+  unsigned bit = 0;
+  while (x >>= 1) bit++;
+  return bit;
+}
+#define VOLT_HIGHEST_BIT_(x) volt_highest_bit_(x)
 #define VOLT_UNLIKELY(x) (!!(x))
 #define VOLT_NODISCARD
 #define VOLT_UNUSED_OK_

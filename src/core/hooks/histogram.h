@@ -19,7 +19,7 @@ typedef struct volt_shared_histogram_ {
 } volt_shared_histogram_;
 
 static inline unsigned volt_histogram_step_(uint64_t ns) {
-  unsigned bit = 63 - (unsigned)__builtin_clzll(ns | 1); /* the highest that is set */
+  unsigned bit = VOLT_HIGHEST_BIT_(ns | 1);
   if (bit < VOLT_HISTOGRAM_FIRST_BIT_) return 0;
   if (bit >= VOLT_HISTOGRAM_FIRST_BIT_ + VOLT_HISTOGRAM_OCTAVES_) return VOLT_HISTOGRAM_STEPS - 1;
   return (bit - VOLT_HISTOGRAM_FIRST_BIT_) * 8 + (unsigned)(ns >> (bit - 3) & 7);
