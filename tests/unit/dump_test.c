@@ -214,7 +214,7 @@ static void a_select_has_its_branches_below_it(void **state) {
                               "    volt_sem_acquire 1 of semaphore POOL (0 free, 1 waits), 1st in"
                               " line\n"
                               "    volt_mutex_lock of mutex LOCK (locked, 1 waits), 1st in line\n"
-                              "    volt_sleep_op, 1 min 0 s left\n");
+                              "    volt_sleep, 1 min 0 s left\n");
   volt_mutex_unlock(&lock);
 }
 

@@ -200,7 +200,7 @@ static void a_timer_that_no_poll_looks_at(void **state) {
   by_hand_run(&h);
   volt_rt_advance(h.rt, 1500 * (uint64_t)MS);
   by_hand_run(&h);
-  assert_true(is_said("    volt_sleep_op, its time has come: not polled\n"));
+  assert_true(is_said("    volt_sleep, its time has come: not polled\n"));
   assert_false(is_said(GRANTED));
   end(j);
 }
