@@ -67,6 +67,12 @@ def waits(gate, count):
     wait_until(lambda: gate.queue_length() == count, f"{count} wait, of {gate.queue_length()}")
 
 
+def at_gate(gate):
+    """Clients that it has: admitted, or in its queue."""
+    status = gate.status()
+    return status["held"] + status["queue"]["length"]
+
+
 def hold(gate, up, count, total=None):
     """So many connections that the server has, until it releases them."""
     total = (total or 0) + count
@@ -189,6 +195,7 @@ def join_and_leave():
         wait_until(lambda: new.status()["totals"]["admitted"] > 0, "the new one serves")
         old = gates.pop(0)
         load.leave(old)
+        wait_until(lambda: at_gate(old) == load.busy[old], "all that have chosen it have come")
         old.send_signal(signal.SIGTERM)  # with clients in its queue: they are served
         equal(old.process.wait(LIMIT), 0, f"its exit code: {old.said()}")
         wait_until(lambda: load.busy[old] == 0, "clients that it had: each has its answer")
