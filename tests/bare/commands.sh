@@ -47,6 +47,7 @@ clean | clean
 bare | bare true
 scale | scale --only validation
 house | house
+cases | cases
 help | help
 END
 }
