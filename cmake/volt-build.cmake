@@ -201,10 +201,10 @@ function(volt_use_loop target loop)
   endif()
 endfunction()
 
-# One executable and one test for each file <name><ending> in this directory, and for each <name> with
-# the ending of C++ (_test.cpp for _test.c), named <kind>.<name>,
-# and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The other C files
-# here are shared by all of them and do not know which engine they test. Tests of libvolt-io and
+# One executable and one test for each file <room>/<name><ending> below this directory, and for each <name>
+# with the ending of C++ (_test.cpp for _test.c), named <kind>.<name>, whatever its room,
+# and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The C files
+# here, which are in no room, are shared by all of them and do not know which engine they test. Tests of libvolt-io and
 # libvolt-cluster are left out where these are.
 # A test of all loops is built and run with each, as <kind>.<name>.<loop>.
 # <kind>_tests builds all of them.
@@ -212,9 +212,8 @@ endfunction()
 function(volt_tests kind ending)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SUPPORT;PROPERTIES")
   file(GLOB sources CONFIGURE_DEPENDS
-    "${CMAKE_CURRENT_SOURCE_DIR}/*${ending}" "${CMAKE_CURRENT_SOURCE_DIR}/*${ending}pp")
+    "${CMAKE_CURRENT_SOURCE_DIR}/*/*${ending}" "${CMAKE_CURRENT_SOURCE_DIR}/*/*${ending}pp")
   file(GLOB shared CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
-  list(REMOVE_ITEM shared ${sources})
   if(shared)
     volt_test_objects(${kind}_shared ${shared})
     list(APPEND arg_SUPPORT ${kind}_shared)

@@ -2,7 +2,7 @@
 """usage: colourless.py
 
 Each exported function (src/volt.abi) either never waits, or is tested both on a thread and in a
-fiber: it has a SCENE in tests/unit/colourless_scenes.h, or a test elsewhere, as below. Which never
+fiber: it has a SCENE in tests/unit/sync/colourless_scenes.h, or a test elsewhere, as below. Which never
 wait says the file never-blocks; a name that says that a function blocks is no match for it. So a
 new function that can block has to be tested, and any other has to be reviewed.
 """
@@ -12,26 +12,26 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCENES = 'tests/unit/colourless_scenes.h'
+SCENES = 'tests/unit/sync/colourless_scenes.h'
 NEVER = 'tests/compile/never-blocks'
 # By its name; and what is called as others that never wait.
 BLOCKS = re.compile(r'_until$|^volt_(future_wait|future_cancel|rt_destroy)$')
 ELSEWHERE = {  # what is no call on an object: where its test is
     'volt_cluster_acquire': 'examples/15_cluster.c',
-    'volt_cluster_acquire_until': 'tests/unit/cluster_sem_test.c',
-    'volt_process_close': 'tests/unit/process_test.c',
-    'volt_sleep': 'tests/unit/fiber_cancel_test.c',
-    'volt_sleep_until': 'tests/unit/fiber_cancel_test.c',
-    'volt_deadlocks': 'tests/unit/deadlock_test.c',
-    'volt_fiber_rehome': 'tests/unit/home_test.c',
-    'volt_fiber_yield': 'tests/unit/fiber_test.c',
+    'volt_cluster_acquire_until': 'tests/unit/cluster/cluster_sem_test.c',
+    'volt_process_close': 'tests/unit/io/process_test.c',
+    'volt_sleep': 'tests/unit/rt/fiber_cancel_test.c',
+    'volt_sleep_until': 'tests/unit/rt/fiber_cancel_test.c',
+    'volt_deadlocks': 'tests/unit/sight/deadlock_test.c',
+    'volt_fiber_rehome': 'tests/unit/rt/home_test.c',
+    'volt_fiber_yield': 'tests/unit/rt/fiber_test.c',
 }
 RUNS = {  # calls that run tasks: they abort in one, and so in a fiber
-    'volt_bridge_run': 'tests/unit/bridge_test.c',
-    'volt_rt_advance': 'tests/unit/by_hand_test.c',
-    'volt_rt_create': 'tests/unit/by_hand.h',  # starts threads, and waits until they have begun
-    'volt_rt_run': 'tests/unit/by_hand_test.c',
-    'volt_rt_run_until': 'tests/unit/until_test.c',
+    'volt_bridge_run': 'tests/unit/rt/bridge_test.c',
+    'volt_rt_advance': 'tests/unit/rt/by_hand_test.c',
+    'volt_rt_create': 'tests/support/by_hand.h',  # starts threads, and waits until they have begun
+    'volt_rt_run': 'tests/unit/rt/by_hand_test.c',
+    'volt_rt_run_until': 'tests/unit/rt/until_test.c',
 }
 
 

@@ -2,7 +2,7 @@
 """usage: described.py
 
 An inspector can say of each future what it waits for (src/core/inspect/describe.h). Each exported function that
-returns a future (src/volt.abi) has a test `<function>_is_described` in tests/unit/describe*_test.c, which
+returns a future (src/volt.abi) has a test `<function>_is_described` in tests/unit/*/describe*_test.c, which
 also has it lose a select and be in a join that fails (described.h; those of a descriptor: io_scene.h), and
 each table of operations in src/ says its operation, and describes the wait.
 """
@@ -55,7 +55,7 @@ def wrong(abi, sources, units):
     names = constructors(abi)
     for name in names:
         if name not in described:
-            yield f'{name}: tests/unit/describe*_test.c has no test {name}_is_described that is run'
+            yield f'{name}: tests/unit/*/describe*_test.c has no test {name}_is_described that is run'
     for name in sorted(described - set(names)):
         yield f'{name}: is not an exported constructor'
     for path, text in sources.items():
@@ -82,7 +82,7 @@ def main():
     abi = (ROOT / 'src/volt.abi').read_text(encoding='utf-8')
     sources = {str(p.relative_to(ROOT)): p.read_text(encoding='utf-8')
                for p in sorted((ROOT / 'src').rglob('*.[ch]'))}
-    units = [p.read_text(encoding='utf-8') for p in sorted(ROOT.glob('tests/unit/describe*_test.c'))]
+    units = [p.read_text(encoding='utf-8') for p in sorted(ROOT.glob('tests/unit/*/describe*_test.c'))]
     found = list(wrong(abi, sources, units)) + list(self_test(abi, sources, units))
     for line in found:
         print(line)

@@ -24,8 +24,8 @@ declare -A no_primitive=(
 
 lines() { # what all unit tests say, and a function that uses it
   local names
-  sed -n '/^FAMILY[A-Z_]*(/,/)$/p' tests/unit/*_test.c
-  names=$(sed -nE 's/^FAMILY[A-Z_]*\(([a-z_]+),.*/  \1_is_waited_for();/p' tests/unit/*_test.c)
+  sed -n '/^FAMILY[A-Z_]*(/,/)$/p' tests/unit/*/*_test.c
+  names=$(sed -nE 's/^FAMILY[A-Z_]*\(([a-z_]+),.*/  \1_is_waited_for();/p' tests/unit/*/*_test.c)
   [[ -n $names ]] || { echo 'no unit test has a FAMILY()' >&2; exit 1; }
   printf 'static void use_family(void) {\n%s\n}\n' "$names"
 }
@@ -43,10 +43,10 @@ missing() { # <tree> <primitive>: in which of the nine places it is not
     "$tree/include/volt/$name.h" 2> /dev/null | tail -n 1)
   [[ -n $type ]] || echo "include/volt/$name.h, with VOLT_SIZE_AT_MOST_()"
   there_is src "$name.c" || echo "src/*/$name.c"
-  says "^FAMILY[A-Z_]*\($name," tests/unit || echo "tests/unit/${name}_test.c, with FAMILY($name, ...)"
-  there_is tests/stress "${name}_stress.c" || echo "tests/stress/${name}_stress.c"
-  there_is tests/model "${name}_model.cpp" || echo "tests/model/${name}_model.cpp"
-  there_is tests/model/mutants "$name[.-]*" || echo "tests/model/mutants/$name.*"
+  says "^FAMILY[A-Z_]*\($name," tests/unit || echo "tests/unit/*/${name}_test.c, with FAMILY($name, ...)"
+  there_is tests/stress "${name}_stress.c" || echo "tests/stress/*/${name}_stress.c"
+  there_is tests/model "${name}_model.cpp" || echo "tests/model/*/${name}_model.cpp"
+  there_is tests/model "$name.mutants" || echo "tests/model/*/$name.mutants"
   there_is docs "${page##*/}" || echo "docs/$page"
   says "volt/$name\.h|$page" README.md || echo "a line of README.md with its header or its page"
   says "\b${type:-$name}\b" CHANGELOG.md || echo "a line of CHANGELOG.md with ${type:-its type}"
@@ -55,11 +55,11 @@ missing() { # <tree> <primitive>: in which of the nine places it is not
 # the check can fail: a tree with one primitive, which is taken out of each of its places
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch"/{include/volt,src/sync,tests/{unit,stress,model/mutants},docs/primitives}
-touch "$scratch"/{src/sync/x.c,tests/{stress/x_stress.c,model/x_model.cpp,model/mutants/x.mutants}} \
+mkdir -p "$scratch"/{include/volt,src/sync,tests/{unit,stress,model}/sync,docs/primitives}
+touch "$scratch"/{src/sync/x.c,tests/{stress/sync/x_stress.c,model/sync/{x_model.cpp,x.mutants}}} \
   "$scratch/docs/primitives/x.md"
 echo 'VOLT_SIZE_AT_MOST_(volt_x, 64);' > "$scratch/include/volt/x.h"
-echo 'FAMILY(x, ...)' > "$scratch/tests/unit/x_test.c"
+echo 'FAMILY(x, ...)' > "$scratch/tests/unit/sync/x_test.c"
 echo '| [`volt_x`](docs/primitives/x.md) |' > "$scratch/README.md"
 echo '- `volt_x`: new' > "$scratch/CHANGELOG.md"
 [[ -z $(missing "$scratch" x) ]] || { echo 'the check refuses what is right' >&2; exit 1; }

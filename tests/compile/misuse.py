@@ -7,7 +7,7 @@ mistake by each compiler, as C11 and as C++17, and the message has the words tha
 unawaited  each function of src/volt.abi that returns a future, and those of VOLT_CHAN_DECLARE: as a
            statement it warns, and with volt_future_made() around it does not
 first      VOLT_TASK_NEW of a struct whose task is not its first member
-zeroed     each type with an init() in src/volt.abi is in tests/unit/zeroed_test.c
+zeroed     each type with an init() in src/volt.abi is in tests/unit/core/zeroed_test.c
 locals     the flags that find a local variable that does not survive an await
 """
 import pathlib
@@ -119,12 +119,12 @@ def first():
 
 def zeroed():
     abi = (ROOT / 'src/volt.abi').read_text(encoding='utf-8')
-    test = (ROOT / 'tests/unit/zeroed_test.c').read_text(encoding='utf-8')
+    test = (ROOT / 'tests/unit/core/zeroed_test.c').read_text(encoding='utf-8')
     types = set(re.findall(r' (volt_\w+?)_init\w*\(\1 \*', abi)) - {'volt_fd'}  # all-zero: closed
     assert len(types) > 25, 'the list is not read'
     missing = [t for t in sorted(types) if not re.search(rf'^  {t} (\w+);$', test, re.M)]
     if missing:
-        sys.exit(f'tests/unit/zeroed_test.c does not say what is of an all-zero {", ".join(missing)}')
+        sys.exit(f'tests/unit/core/zeroed_test.c does not say what is of an all-zero {", ".join(missing)}')
     print(f'{len(types)} types')
 
 

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mapfile -t warnings < tests/compile/warnings.txt
-includes=(-Iinclude -Isrc -Ibench/programs -Itests/support -Itests/stress/load "-I$scratch")
+includes=(-Iinclude -Isrc -Ibench/programs -Itests/support -Itests/stress -Itests/stress/load "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
 ran=0
 
@@ -106,7 +106,7 @@ platform() { # <name> <compiler and its options>...
   for source in "$harness"/{harness,inspector,scenarios,ways,fifo}.c "$harness"/load/*.c; do
     compile -c "$source" -o "$scratch/objects/stress_$(basename "$source").o"
   done
-  for source in channel task; do program "$harness/${source}_stress.c"; done
+  for source in sync/channel rt/task; do program "$harness/${source}_stress.c"; done
   echo "$name: runs"
   before=("${compiler[@]}")
 }

@@ -131,8 +131,8 @@ if command -v python3 > /dev/null; then
   }
   belongs --check || { cat "$scratch/out" >&2 && exit 1; }
   tree=$scratch/tree
-  mkdir -p "$tree"/{include/volt,src/room,tools/x,tests/{unit,model/mutants}}
-  touch "$tree"/{include/volt/one.h,src/room/two.c,tests/unit/{one_more,two}_test.c,tools/x/try.table}
+  mkdir -p "$tree"/{include/volt,src/room,tools/x,tests/{unit/room,model}}
+  touch "$tree"/{include/volt/one.h,src/room/two.c,tests/unit/room/{one_more,two}_test.c,tools/x/try.table}
   cp tests/model/mutants.py "$tree/tests/model"
   belongs --root "$tree" --check || { cat "$scratch/out" >&2 && exit 1; }
   belongs --root "$tree" room

@@ -11,7 +11,7 @@
 PROGRAMS has a PROGRAM.objects (paths of unmutated objects, a line each) and a PROGRAM.flags (how
 they are compiled) for each program of models. WORK is a directory to build in. CXX is the compiler.
 
-A file mutants/FILE.mutants has mutants named FILE-NAME, in this form. Lines that begin with # are
+A file ROOM/FILE.mutants has mutants named FILE-NAME, in this form. Lines that begin with # are
 comments.
 
   mutant NAME: what is broken, and what comes of it
@@ -323,10 +323,10 @@ def read_line(mutant, line):
     return True
 
 
-def read_mutants(root, directory="tests/model/mutants"):
-    """All mutants of a directory, by name, and what is wrong with their files."""
+def read_mutants(root, directory="tests/model"):
+    """All mutants below a directory, by name, and what is wrong with their files."""
     mutants, wrong = {}, []
-    for file in sorted((root / directory).glob("*.mutants")):
+    for file in sorted((root / directory).rglob("*.mutants"), key=lambda file: file.name):
         mutant = None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             at = f"{file.name}:{number}"
@@ -425,9 +425,9 @@ def check_the_check():
         root = Path(directory)
         (root / "src").mkdir()
         (root / "src/a.c").write_text(SOUND_SOURCE)
-        text = root / "tests/model/mutants/m.mutants"
+        text = root / "tests/model/room/m.mutants"
         text.parent.mkdir(parents=True)
-        (root / "tests/model/a_model.cpp").write_text("MODEL(one, 2)\nMUST_FAIL(two, 2)\n")
+        (root / "tests/model/room/a_model.cpp").write_text("MODEL(one, 2)\nMUST_FAIL(two, 2)\n")
         text.write_text(SOUND)
         mutants, wrong = check(root)
         if wrong or len(mutants) != 3:

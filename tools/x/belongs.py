@@ -25,8 +25,8 @@ from pathlib import Path
 LOOPS = "libuv1-dev libglib2.0-dev libevent-dev libev-dev"
 OF_CLUSTER = re.compile(r'^#include [<"](volt/ensemble[.]|(volt/)?cluster[_a-z]*[./])', re.M)
 LOOP = "(uv|glib|event|ev|epoll)"
-UNIT, STRESS = "tests/unit/*_test.c*", "tests/stress/*_stress.c"
-MODELS, MUTANTS = "tests/model/*_model.cpp", "tests/model/mutants/*.mutants"
+UNIT, STRESS = "tests/unit/*/*_test.c*", "tests/stress/*/*_stress.c"
+MODELS, MUTANTS = "tests/model/*/*_model.cpp", "tests/model/*/*.mutants"
 
 
 def stem(path):
@@ -44,9 +44,13 @@ class Tree:
         sources = [path.stem for path in (self.root / "src" / name).rglob("*.c")]
         return sorted({name, *sources, *self.table.get(name, "").split()})
 
+    def all(self, pattern):
+        """But for the models of what others have published, which are of nothing here."""
+        return sorted(path for path in self.root.glob(pattern) if path.parent.name != "published")
+
     def files(self, name, pattern):
         words = tuple(self.words(name))
-        return [path for path in sorted(self.root.glob(pattern))
+        return [path for path in self.all(pattern)
                 if stem(path) in words or stem(path).startswith(tuple(word + "_" for word in words))]
 
     def names(self):
@@ -72,7 +76,7 @@ class Tree:
     def model_files(self):
         """The programs, but those of variants, that each file of models is in."""
         found = {}
-        for path in self.root.glob(MODELS):
+        for path in self.all(MODELS):
             lines = re.findall(r"^// PROGRAM: (\w+)(.*)", path.read_text(), re.M)
             found[path] = sorted({program for program, words in lines if "ENGINE " not in words})
         return found

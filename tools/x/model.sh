@@ -8,10 +8,10 @@ cmd_model() {
   ctest --preset model -j4 --verbose | only_reports | count_mutants
 }
 
-## mutants [SOURCE]       run the mutants of tests/model/mutants/SOURCE.mutants, or all mutants; no models
+## mutants [SOURCE]       run the mutants of tests/model/*/SOURCE.mutants, or all mutants; no models
 cmd_mutants() {
   at_most 1 "$@"
-  [[ -z ${1:-} || -e tests/model/mutants/$1.mutants ]] || wrong "there are no mutants of $1"
+  [[ -z ${1:-} || -n $(compgen -G "tests/model/*/$1.mutants") ]] || wrong "there are no mutants of $1"
   need @model
   build model
   ctest --preset model -R "^mutant\.${1:+$1-}" -j4 --verbose | only_reports | count_mutants "${1:-}"
