@@ -1,7 +1,7 @@
 // select_channel_model: of several futures exactly one takes effect, though a channel cannot take
 // back what it has moved: no element is lost, none comes twice. channel.c R9; select.c R1, R2;
 // future.c I1.
-// PROGRAM: select_channel BATCH 2 QUICK 0.05 MUTANTS
+// PROGRAM: select_channel BATCH 2 MUTANTS
 // PROGRAM: select_channel SOURCES channel semaphore.c semaphore_limit.c select.c async.c time.c timer.c
 // PROGRAM: select_channel SOURCES bcs_lock.c bcs_job.c bcs_queue.c barrier.c once.c oneshot.c watch.c
 // PROGRAM: select_channel DEFINES -DVOLT_CHAN_POSITION_BITS_=3 small_sections

@@ -2,8 +2,8 @@
 // bcs_job.c
 // R5 and R6. Built with a batch of one, so that the role is handed over whenever somebody waits,
 // and with one that is never full.
-// PROGRAM: bcs BATCH 1 QUICK 0.05 MUTANTS SOURCES bcs DEFINES small_sections
-// PROGRAM: bcs_long BATCH 1 QUICK 0.05 MUTANTS SOURCES bcs DEFINES -DVOLT_BCS_WAKERS=2
+// PROGRAM: bcs BATCH 1 MUTANTS SOURCES bcs DEFINES small_sections
+// PROGRAM: bcs_long BATCH 1 MUTANTS SOURCES bcs DEFINES -DVOLT_BCS_WAKERS=2
 #include "model.hpp"
 
 struct bcs_lock_model : model {

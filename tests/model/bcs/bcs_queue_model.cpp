@@ -1,7 +1,7 @@
 // bcs_queue_model: the three queues of batched critical sections. bcs_queue.c I1-I4, R1-R5 and all
 // its pairs, through plain variables that only the section touches, and nodes that are freed for
 // real.
-// PROGRAM: bcs_queue BATCH 1 QUICK 0.05 MUTANTS SOURCES bcs_queue.c
+// PROGRAM: bcs_queue BATCH 1 MUTANTS SOURCES bcs_queue.c
 #include "model.hpp"
 
 // How each form is submitted to.

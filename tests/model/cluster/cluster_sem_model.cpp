@@ -1,7 +1,7 @@
 // cluster_sem_model: a semaphore of the cluster on one host: tasks that acquire and release, and a driver
 // that adds, takes back, collects and loses. Checks sem.c I1-I5, R1-R10, slot_stack.h R1, R2 and
 // semaphore.c R15; a case names what it is after.
-// PROGRAM: cluster BATCH 2 QUICK 0.05 MUTANTS SOURCES sem.c permit.c semaphore.c semaphore_limit.c
+// PROGRAM: cluster BATCH 2 MUTANTS SOURCES sem.c permit.c semaphore.c semaphore_limit.c
 // PROGRAM: cluster SOURCES permits.c future.c fifo.c grant.c park.c fiber_futex.c
 // PROGRAM: cluster SOURCES latch.c notify.c monitor.c share.c
 #include "cluster/host/local_sem.h"

@@ -1,7 +1,7 @@
 // bypass_model: a mutex with bypass. A newcomer is a caller that does not queue; at most k of them
 // pass the head, the oldest waiter.
 // bypass.c I1-I5, R1-R8, R10, R11.
-// PROGRAM: bypass BATCH 1 QUICK 0.05 MUTANTS
+// PROGRAM: bypass BATCH 1 MUTANTS
 //
 // Each model checks that every registration is settled by one wake or one drop (I4), and that the
 // word is zero in the end. The holders of the lock count themselves in plain variables, so two

@@ -1,7 +1,7 @@
 // bypass_rwlock_model: a read-write lock with bypass: at most k callers pass the head, if it is a
 // writer.
 // bypass.c I1-I6, R3, R4, R6, R9, R11, R12.
-// PROGRAM: bypass_rwlock BATCH 1 QUICK 0.05 MUTANTS
+// PROGRAM: bypass_rwlock BATCH 1 MUTANTS
 //
 // As in bypass_model.cpp: one wake or one drop for each registration, and the word is zero in the
 // end. A writer writes a plain variable that the readers read.

@@ -1,6 +1,6 @@
 // permits_model: more waiters than a wake batch holds, and the end of the object.
 // Checks permits.c R2, R3 and R7. Built with VOLT_WAKE_BATCH=1.
-// PROGRAM: batch BATCH 1 QUICK 0.05 MUTANTS
+// PROGRAM: batch BATCH 1 MUTANTS
 #include "model.hpp"
 
 static_assert(VOLT_WAKE_BATCH == 1, "every release that serves two has to come back");

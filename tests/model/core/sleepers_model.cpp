@@ -1,6 +1,6 @@
 // sleepers_model: threads that say for what they sleep, and an inspector: sleepers.c I1, I2, R1,
 // R2; and a look along a queue while its waiters are granted and moved: describe.c I2, R2, R3.
-// PROGRAM: sleepers BATCH 1 QUICK 0.05 MUTANTS SOURCES sleepers.c describe.c future.c monitor.c
+// PROGRAM: sleepers BATCH 1 MUTANTS SOURCES sleepers.c describe.c future.c monitor.c
 // PROGRAM: sleepers SOURCES fifo.c grant.c park.c
 // PROGRAM: sleepers SOURCES fiber_futex.c permits.c bypass.c bypass_wait.c mutex.c cond.c
 #include "core/inspect/describe.h"

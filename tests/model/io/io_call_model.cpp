@@ -1,6 +1,6 @@
 // io_call_model: operations that are done by calls that do not wait, as reports come, wakers change and
 // owners give up. fd.c R2, R3; op.h I1, I3; op.c I5; future.c I1.
-// PROGRAM: io BATCH 2 QUICK 0.05 MUTANTS SUPPORT model_io.cpp
+// PROGRAM: io BATCH 2 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io SOURCES op.c whole.c fd.c close.c call.c make.c watched.c future.c select.c grant.c park.c
 // PROGRAM: io SOURCES fiber_futex.c fifo.c DEFINES -DVOLT_WATCH_FIRST=8
 #include "blocker.hpp"

@@ -1,5 +1,5 @@
 // io_nap_model: entries are added as the timer ticks: as long as there is one, a timer runs. nap.c R9.
-// PROGRAM: io_nap BATCH 2 QUICK 0.05 MUTANTS SUPPORT model_io.cpp
+// PROGRAM: io_nap BATCH 2 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io_nap SOURCES nap.c op.c whole.c fd.c close.c call.c make.c watched.c future.c select.c grant.c
 // PROGRAM: io_nap SOURCES park.c fiber_futex.c fifo.c
 #include "io/op/nap.h"

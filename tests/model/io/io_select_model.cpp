@@ -1,6 +1,6 @@
 // io_select_model: an operation that has moved a part in a select, beside a channel: whatever comes
 // in between, one branch takes effect in full, and none is forgotten. select.c R4; op.c; channel.c R9.
-// PROGRAM: io_select BATCH 2 QUICK 0.05 MUTANTS SUPPORT model_io.cpp
+// PROGRAM: io_select BATCH 2 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io_select SOURCES op.c whole.c fd.c close.c call.c make.c watched.c select.c channel
 // PROGRAM: io_select DEFINES -DVOLT_CHAN_POSITION_BITS_=3 small_sections
 #include "blocker.hpp"

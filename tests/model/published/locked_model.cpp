@@ -1,6 +1,6 @@
 // locked_model: the list path of the printed semaphore. docs/errata.md, E6 and E8.
 // A case that must fail tells how the printed form loses, and what of src/core/wait/permits.c does not.
-// PROGRAM: published BATCH 2 QUICK 0.5
+// PROGRAM: published BATCH 2
 #include "locked.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // cancelled, polled, ended and spawned, other inspectors look, and the runtime ends. task.c I1, R8, R9;
 // inspect.c I1, I2, R1. What it looks at is plain memory of the task: a poll that is not ordered with the look
 // is reported.
-// PROGRAM: inspect BATCH 2 QUICK 0.05 MUTANTS DEFINES rt SUPPORT fake_rt.cpp model_task.cpp
+// PROGRAM: inspect BATCH 2 MUTANTS DEFINES rt SUPPORT fake_rt.cpp model_task.cpp
 // PROGRAM: inspect SOURCES inspect.c task.c task_join.c group.c registry.c future.c permits.c fifo.c grant.c
 // PROGRAM: inspect SOURCES park.c fiber_futex.c describe.c
 #include "fake_rt.hpp"

@@ -1,7 +1,7 @@
 // runtimes_model: inspectors walk through the runtimes of a process as one is made and one is destroyed.
 // runtimes.c R1, R2; pins.h. A runtime that an inspector looks at is written there, and so it is by its
 // destroyer: the two are reported unless they are ordered.
-// PROGRAM: runtimes BATCH 2 QUICK 0.1 MUTANTS SOURCES runtimes.c park.c fiber_futex.c permits.c
+// PROGRAM: runtimes BATCH 2 MUTANTS SOURCES runtimes.c park.c fiber_futex.c permits.c
 // PROGRAM: runtimes SOURCES future.c fifo.c grant.c
 #include "model.hpp"
 

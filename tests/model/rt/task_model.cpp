@@ -1,6 +1,6 @@
 // task_model: a task is woken, polled, cancelled, joined, detached and freed at any moment. task.c
 // I1-I4, R1-R7, with wakes on workers and on other threads.
-// PROGRAM: task BATCH 2 QUICK 0.05 MUTANTS DEFINES rt SUPPORT fake_rt.cpp model_task.cpp
+// PROGRAM: task BATCH 2 MUTANTS DEFINES rt SUPPORT fake_rt.cpp model_task.cpp
 // PROGRAM: task SOURCES task.c task_join.c group.c registry.c future.c permits.c fifo.c grant.c park.c
 // PROGRAM: task SOURCES fiber_futex.c
 #include "fake_rt.hpp"

@@ -1,7 +1,7 @@
 // worker_model: workers that search, sleep, are woken and end; the whole runtime from the first task to
 // volt_rt_destroy(). worker.c, parking.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h.
 // A wake that is lost is a deadlock: of a worker that sleeps, and of the thread that waits for its task.
-// PROGRAM: rt BATCH 1 QUICK 0.05 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
+// PROGRAM: rt BATCH 1 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
 // PROGRAM: rt SOURCES worker.c home.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
 // PROGRAM: rt SOURCES timer.c bcs_lock.c bcs_job.c bcs_queue.c
 // PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c fiber_futex.c

@@ -2,8 +2,10 @@
 //
 //   PROGRAM                      every model
 //   PROGRAM --list               their names
-//   PROGRAM [--seconds S] [--preemptions N] [--verbose] NAME...
+//   PROGRAM [--seconds S] [--preemptions N] [--verbose] [--record] NAME...
 //
+// --record: a line more for each, for the ledger: "record NAME VERDICT SEARCH INTERLEAVINGS", see
+// tools/prove/ledger.py.
 // Without --seconds one model may compute for VOLT_MODEL_SECONDS of the environment, or 60.
 // A bounded search is first made with one preemption, then with two, and so on: what few find is far
 // from the beginning of the search with many. Each but the last takes at most its share of the time.
@@ -246,6 +248,7 @@ uint64_t volt_deadline_ns(uint64_t delay_ns) {
 // In memory that the parent reads.
 static struct report {
   unsigned long interleavings;
+  unsigned long before; // the last search
   char failure[256];
 } * report;
 
@@ -376,6 +379,7 @@ static ended how_ended(int status) {
 // In a process of its own.
 static ended search_apart(double limit_s, bool verbose) {
   fflush(stdout);
+  report->before = report->interleavings;
   pid_t child = fork();
   if (child == 0) _exit(search_for(limit_s, verbose));
   int status = 0;
@@ -415,7 +419,20 @@ static void describe_search(char *to, size_t size, ended how, unsigned exhausted
   if (is_part) snprintf(to + used, size - static_cast<size_t>(used), " (%u exhausted)", exhausted);
 }
 
-static bool run(const model_case *m, double limit_s, bool verbose) {
+// "full"; "3": with so many preemptions; "1/3": so it was made, and exhausted with one.
+static void record(const model_case *m, const char *word, ended how, unsigned exhausted) {
+  printf("record %s %s ", m->name, word);
+  if (m->how == search::full) {
+    printf("full");
+  } else if (how == ended::truncated) {
+    printf("%u/%u", exhausted, preemptions);
+  } else {
+    printf("%u", preemptions);
+  }
+  printf(" %lu\n", report->interleavings - report->before);
+}
+
+static bool run(const model_case *m, double limit_s, bool verbose, bool records) {
   current = m;
   memset(report, 0, sizeof *report);
   double start = now_s();
@@ -426,6 +443,7 @@ static bool run(const model_case *m, double limit_s, bool verbose) {
   const char *word = outcome(m->must_fail && !is_broken, how);
   char searched[48];
   describe_search(searched, sizeof searched, how, exhausted);
+  if (records) record(m, word, how, exhausted);
   preemptions = most;
   printf("%-32s %-9s %u threads, %s: %lu interleavings, %.1f s%s%s\n", m->name, word, m->threads,
          searched, report->interleavings, now_s() - start, report->failure[0] ? ": " : "",
@@ -443,7 +461,7 @@ static bool named(const model_case *m, int argc, char **argv, int first) {
 int main(int argc, char **argv) {
   const char *limit = getenv("VOLT_MODEL_SECONDS");
   double limit_s = limit ? atof(limit) : 60;
-  bool verbose = false, list = false;
+  bool verbose = false, list = false, records = false;
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
@@ -452,11 +470,15 @@ int main(int argc, char **argv) {
       preemptions = static_cast<unsigned>(atoi(argv[++i]));
     } else if (strcmp(argv[i], "--verbose") == 0) {
       verbose = true;
+    } else if (strcmp(argv[i], "--record") == 0) {
+      records = true;
     } else if (strcmp(argv[i], "--list") == 0) {
       list = true;
     } else {
-      fprintf(stderr, "usage: %s [--list] [--seconds S] [--preemptions N] [--verbose] [NAME...]\n",
-              argv[0]);
+      fprintf(
+          stderr,
+          "usage: %s [--list] [--seconds S] [--preemptions N] [--verbose] [--record] [NAME...]\n",
+          argv[0]);
       return 2;
     }
   }
@@ -470,7 +492,7 @@ int main(int argc, char **argv) {
       continue;
     }
     ran++;
-    if (!run(m, limit_s, verbose)) failed++;
+    if (!run(m, limit_s, verbose, records)) failed++;
   }
   if (list) return 0;
   printf("%u passed, %u failed\n", ran - failed, failed);

@@ -1,6 +1,6 @@
 // channel_batch_model: many elements at once, and more waiters than one, with a batch of two.
 // Checks channel.c I3, R2, R3 and R7.
-// PROGRAM: channel_batch BATCH 2 QUICK 0.05 MUTANTS SOURCES channel
+// PROGRAM: channel_batch BATCH 2 MUTANTS SOURCES channel
 // PROGRAM: channel_batch DEFINES -DVOLT_CHAN_POSITION_BITS_=3
 #include "channels.hpp"
 

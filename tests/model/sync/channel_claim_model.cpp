@@ -4,7 +4,7 @@
 // Positions have two bits: with four slots a turn is the same again after one lap, so that the
 // value that a slot had before, which whoever sees no past may still read (the checker lets it read
 // the last but one), is the one it waits for. With 28 bits that takes 2^28 elements.
-// PROGRAM: channel_claim BATCH 1 QUICK 0.05 MUTANTS SOURCES channel
+// PROGRAM: channel_claim BATCH 1 MUTANTS SOURCES channel
 // PROGRAM: channel_claim DEFINES -DVOLT_CHAN_POSITION_BITS_=2
 #include "channels.hpp"
 

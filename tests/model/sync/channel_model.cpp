@@ -2,7 +2,7 @@
 // Checks channel.c I1-I4 and R1, R3-R5, R7; a case names what it is after. What every one checks at
 // its end is in channels.hpp: each number is received once, or left, or still its sender's; who
 // waits does so for good reason; who waits no more was woken once.
-// PROGRAM: channel BATCH 1 QUICK 0.05 MUTANTS SOURCES channel DEFINES -DVOLT_CHAN_POSITION_BITS_=3
+// PROGRAM: channel BATCH 1 MUTANTS SOURCES channel DEFINES -DVOLT_CHAN_POSITION_BITS_=3
 #include "channels.hpp"
 
 // ---- two at a time, on a channel that is empty, or full ----

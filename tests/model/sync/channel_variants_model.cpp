@@ -5,8 +5,8 @@
 // has a reason; a waiter that was completed was woken once. No case shows D5 and D6 to be
 // necessary: a thread that misses a claim would have to see a value of tail that is two stores old,
 // and a tree search shows one. They rest on the argument in chan_slots.c, R7.
-// PROGRAM: chan_dekker BATCH 2 QUICK 0.05 MUTANTS ENGINE chan_dekker
-// PROGRAM: chan_slots BATCH 2 QUICK 0.05 MUTANTS ENGINE chan_slots
+// PROGRAM: chan_dekker BATCH 2 MUTANTS ENGINE chan_dekker
+// PROGRAM: chan_slots BATCH 2 MUTANTS ENGINE chan_slots
 #ifdef ENGINE_CHAN_DEKKER
 #include "chan_dekker.h"
 #define ENGINE(op) volt_chan_dekker_##op

@@ -1,7 +1,7 @@
 // notify_model: turns on a queue, through the notify. Built with batches of one waiter, so that to
 // let go more than one is always more than one batch.
 // Checks monitor.c I1, I2 and R1-R5, notify.c R1 and R2; a case names the race it is after.
-// PROGRAM: monitors BATCH 1 QUICK 0.05 MUTANTS
+// PROGRAM: monitors BATCH 1 MUTANTS
 #include "model.hpp"
 #include "poller.hpp"
 

@@ -1,6 +1,6 @@
 // permit_channel_model: a semaphore of places, and a channel. Checks permit_channel.c I1, R1-R3; a
 // case names what it is after.
-// PROGRAM: permit BATCH 1 QUICK 0.05 MUTANTS
+// PROGRAM: permit BATCH 1 MUTANTS
 // PROGRAM: permit SOURCES channel semaphore.c semaphore_limit.c permit_channel.c DEFINES -DVOLT_CHAN_POSITION_BITS_=3
 #include "channels.hpp"
 #include "poller.hpp"

@@ -1,4 +1,4 @@
-// PROGRAM: library BATCH 2 QUICK 0.05 MUTANTS ENGINES
+// PROGRAM: library BATCH 2 MUTANTS ENGINES
 /* ENGINE: all */
 // semaphore_model: the wait queue through the semaphore, and every variant of it.
 // Checks permits.c I1-I5 and R1-R5; a case names the race it is after.

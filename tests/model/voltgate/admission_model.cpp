@@ -1,6 +1,6 @@
 // admission_model: how a client of voltgate gets its permit: apps/voltgate/gate/admission.c and
 // turns.c, as they are shipped. Checks turns.c I1-I6, R1-R5.
-// PROGRAM: voltgate BATCH 2 QUICK 0.05 MUTANTS SOURCES voltgate DEFINES voltgate
+// PROGRAM: voltgate BATCH 2 MUTANTS SOURCES voltgate DEFINES voltgate
 #include "gate/admission.h"
 #include "model.hpp"
 

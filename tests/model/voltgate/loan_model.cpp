@@ -2,7 +2,7 @@
 // shipped, on admission.c and turns.c. ledger.c L1 to L4, R1, R2. A process is a gate and the thread of
 // its handover, which has no clock here: it looks when it was told to, or a message has come. A process
 // that dies does nothing from then on.
-// PROGRAM: loan BATCH 2 QUICK 0.05 MUTANTS SOURCES voltgate apps/voltgate/handover/ledger.c
+// PROGRAM: loan BATCH 2 MUTANTS SOURCES voltgate apps/voltgate/handover/ledger.c
 // PROGRAM: loan DEFINES voltgate -DVOLT_MODEL_LOANS
 #include "handover/ledger.h"
 

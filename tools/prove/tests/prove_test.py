@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""The ledger of proofs and what it is told by: lines that are wrong are refused, digests change with what is
+compiled and with nothing else. With a program of models as argument: what it shows, and each way to say more."""
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import ledger  # noqa: E402
+import page  # noqa: E402
+import sources  # noqa: E402
+import work  # noqa: E402
+
+PROGRAM = None
+EXHAUSTED = "model a 0123456789abcdef exhausted 3 700 1 01234567"
+TRUNCATED = "model b 0123456789abcdef truncated 1/3 900 60 01234567+"
+REJECTED = "mutant c-d 0123456789abcdef rejected - 5 30 01234567"
+PASSED = "check asan 0123456789abcdef passed - - 0 01234567"
+
+
+class Lines(unittest.TestCase):
+    def test_lines_come_back_as_they_were(self):
+        for line in (EXHAUSTED, TRUNCATED, REJECTED, PASSED):
+            self.assertEqual(str(ledger.parse(line)), line)
+
+    def test_what_is_no_line_is_refused(self):
+        for old, new in (("model", "modul"), ("0123456789abcdef", "0123"), ("exhausted", "survived"),
+                         ("700", "many"), ("exhausted", "passed"), (" 01234567", ""), (" 1 ", " -1 ")):
+            with self.assertRaises(ledger.Wrong, msg=f"{old}: {new}"):
+                ledger.parse(EXHAUSTED.replace(old, new))
+
+    def test_a_file_is_read_as_it_was_written(self):
+        with tempfile.TemporaryDirectory() as directory:
+            book = ledger.Ledger(Path(directory) / "p.txt")
+            for line in (TRUNCATED, REJECTED, EXHAUSTED):
+                self.assertTrue(book.record(ledger.parse(line)))
+            book.write()
+            self.assertEqual(book.path.read_text().splitlines(), [EXHAUSTED, TRUNCATED, REJECTED])
+            again = ledger.Ledger(book.path)
+            self.assertEqual(again.entries, book.entries)
+            self.assertIsNotNone(again.of("model", "a", "0123456789abcdef"))
+            self.assertIsNone(again.of("model", "a", "f" * 16))
+            self.assertTrue(again.forget("model", "a"))
+            self.assertIsNone(again.of("model", "a", "0123456789abcdef"))
+
+    def test_a_file_that_is_not_in_order_is_refused(self):
+        for text in (f"{TRUNCATED}\n{EXHAUSTED}\n", f"{EXHAUSTED}\n{EXHAUSTED}\n", f"{EXHAUSTED}\n\n"):
+            with tempfile.TemporaryDirectory() as directory, self.assertRaises(ledger.Wrong, msg=text):
+                (Path(directory) / "p.txt").write_text(text)
+                ledger.Ledger(Path(directory) / "p.txt")
+
+    def test_a_longer_search_replaces_a_shorter_one_and_never_the_other_way_round(self):
+        short, other = ledger.parse(TRUNCATED), "f" * 16
+        longer = dataclasses.replace(short, seconds=120)
+        done = dataclasses.replace(short, verdict="exhausted", search="3", seconds=1)
+        for new, old, better in ((longer, short, True), (short, longer, False), (done, longer, True),
+                                 (longer, done, False), (short, short, False), (short, None, True),
+                                 (dataclasses.replace(short, hash=other), done, True)):
+            self.assertEqual(ledger.is_better(new, old), better, (new, old))
+
+
+class Contradictions(unittest.TestCase):
+    done, part = ledger.parse(EXHAUSTED), ledger.parse(TRUNCATED)
+
+    def check(self, entry, changes, wrong):
+        seen = dataclasses.replace(entry, **changes)
+        self.assertEqual(ledger.contradiction(entry, seen) is not None, wrong, (entry, seen))
+
+    def test_what_is_exhausted_has_one_number_of_interleavings(self):
+        self.check(self.done, {}, False)
+        self.check(self.done, {"interleavings": 701}, True)
+        self.check(self.done, {"search": "full"}, True)
+        self.check(self.done, {"verdict": "rejected"}, True)
+        self.check(self.done, {"interleavings": 701, "hash": "f" * 16}, False)  # of other sources
+
+    def test_what_is_exhausted_has_no_more_interleavings(self):
+        truncated = {"verdict": "truncated", "search": "2/3"}
+        self.check(self.done, {**truncated, "interleavings": 699}, False)
+        self.check(self.done, {**truncated, "interleavings": 701}, True)
+        self.check(self.done, {**truncated, "interleavings": 701, "search": "1/2"}, False)
+
+    def test_what_was_truncated_has_more_interleavings(self):
+        done = {"verdict": "exhausted", "search": "3"}
+        self.check(self.part, {"interleavings": 5}, False)
+        self.check(self.part, {**done, "interleavings": 901}, False)
+        self.check(self.part, {**done, "interleavings": 899}, True)
+
+
+class Digests(unittest.TestCase):
+    def of(self, text, flags="-DA=1"):
+        with tempfile.NamedTemporaryFile("w", suffix=".c", dir=sources.ROOT / "tools/prove/tests") as file:
+            file.write(text)
+            file.flush()
+            return sources.preprocess((f"c++ {flags}", file.name))
+
+    def test_comments_and_lines_do_not_count(self):
+        plain = self.of("int a(void);\nint b;\n")
+        self.assertEqual(plain, self.of("/* what\n a is */\nint a(void); // a\n\n  int b;"))
+        self.assertEqual(self.of("int a = __LINE__;"), self.of("\n\nint a = __LINE__;"))
+        self.assertEqual(plain, self.of("int a(void);\nint b;\n#define UNUSED 1\n"))
+        self.assertEqual(plain, self.of("#include <stdlib.h>\nint a(void);\nint b;\n"))
+        self.assertEqual(plain, self.of("int a(void);\nint b;\n", "-DA=1 -Wall -g -I/nowhere"))
+
+    def test_what_is_compiled_counts(self):
+        digests = [self.of(*case) for case in (
+            ("int a;",), ("int b;",), ("int a = A;",), ("int a;", "-DA=2"), ("int a = A;", "-DA=2"),
+            ("int a;", "-DA=1 -O2"), ("#if A\nint b; int c;\n#endif",))]
+        self.assertEqual(len(set(digests)), len(digests))
+
+    def test_what_does_not_compile_is_said(self):
+        with self.assertRaises(sources.CannotSay):
+            self.of('#include "nowhere.h"')
+
+    def test_a_model_reaches_what_it_calls(self):
+        texts = {"m": "int f(void); int m(void) { return f(); }",
+                 "f": "extern int (*table[])(void); int f(void) { return table[0](); }",
+                 "t": "int g(void); int (*table[])(void) = {g};",
+                 "g": "int g(void) { return 1; }",
+                 "other": "int m(void); int other(void) { return m(); }",
+                 "weak": "__attribute__((weak)) int g(void) { return 2; }"}
+        with tempfile.TemporaryDirectory() as directory:
+            objects = {}
+            for name, text in texts.items():
+                objects[name] = f"{directory}/{name}.o"
+                subprocess.run(["cc", "-x", "c", "-", "-c", "-o", objects[name]], input=text, text=True, check=True)
+            known = sources.symbols(list(objects.values()))
+            names = lambda found: {Path(path).stem for path in found}  # noqa: E731
+            self.assertEqual(names(sources.reached(known, objects.values(), [objects["m"]])), {"m", "f", "t", "g"})
+            self.assertEqual(names(sources.reached(known, objects.values(), [objects["weak"]])), {"weak", "g"})
+            without = [path for name, path in objects.items() if name != "g"]
+            self.assertEqual(names(sources.reached(known, without, [objects["m"]])), {"m", "f", "t", "weak"})
+
+
+class Checks(unittest.TestCase):
+    def test_each_check_has_a_name_of_its_own_and_a_command_of_x(self):
+        found = work.checks()
+        self.assertGreater(len(found), 10)
+        self.assertEqual(len({check.name for check in found}), len(found))
+        listed = subprocess.run(["./x", "help"], cwd=sources.ROOT, stdout=subprocess.PIPE, text=True).stdout
+        for check in found:
+            command = check.command.split("./x ")[1].split()[0]
+            self.assertRegex(listed, rf"(?m)^ +{command}\b", check.name)
+            self.assertNotIn("AMOUNT", check.command)
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        self.ledgers = {"p": ledger.Ledger("/nowhere")}
+        for line in (EXHAUSTED, TRUNCATED, REJECTED, PASSED):
+            self.ledgers["p"].record(ledger.parse(line))
+        model, part, mutant, check = map(ledger.parse, (EXHAUSTED, TRUNCATED, REJECTED, PASSED))
+        self.table = page.table([model, part, None], [mutant, None], [("asan", check), ("tsan", None)])
+
+    def wrong(self, table):
+        return page.says_more(f"a\n{page.FIRST}\n{table}\n{page.LAST}\nb\n", self.ledgers)
+
+    def test_a_page_may_say_what_the_ledger_does(self):
+        self.assertEqual(self.wrong(self.table), [])
+        self.assertEqual(self.wrong(self.table.replace("| models exhausted | 1 |", "| models exhausted | 0 |")), [])
+
+    def test_a_page_that_says_more_is_refused(self):
+        for old, new in (("models exhausted | 1", "models exhausted | 2"), ("60 s or longer | 1", "60 s or longer | 2"),
+                         ("mutants rejected | 1", "mutants rejected | 1,052"), ("models exhausted", "models"),
+                         ("`tsan` | not on these sources", "`tsan` | passed (of 01234567)"),
+                         ("(of 01234567)", "(of 89abcdef)"), ("published forms rejected | 0", "published forms rejected | 1")):
+            self.assertIn(old, self.table)
+            self.assertNotEqual(self.wrong(self.table.replace(old, new)), [], old)
+        self.assertNotEqual(page.says_more("no table", self.ledgers), [])
+
+
+class OfAProgram(unittest.TestCase):
+    """Each way to say more in the ledger than a search shows is found by a search."""
+
+    def setUp(self):
+        if not PROGRAM:
+            self.skipTest("no program of models was named")
+        names = subprocess.run([PROGRAM, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        self.seen = {name: ledger.Entry("model", name, "0" * 16, *what, 1.0, "0" * 8)
+                     for name, what in work.search(PROGRAM, 1, names).items()}
+
+    def test_a_wrong_line_is_found(self):
+        done = [entry for entry in self.seen.values() if entry.verdict == "exhausted"]
+        part = [entry for entry in self.seen.values() if entry.verdict == "truncated"]
+        self.assertTrue(done)
+        for seen in done:
+            self.assertIsNone(ledger.contradiction(seen, seen))
+            for wrong in ({"interleavings": seen.interleavings - 1}, {"interleavings": seen.interleavings + 1},
+                          {"search": "9"}, {"verdict": "rejected"},
+                          {"verdict": "truncated", "search": f"0/{seen.search}",
+                           "interleavings": seen.interleavings + 1}):
+                self.assertIsNotNone(ledger.contradiction(dataclasses.replace(seen, **wrong), seen), (seen, wrong))
+        for seen in part:
+            wrong = {"verdict": "exhausted", "search": seen.search.split("/")[-1], "interleavings": 1}
+            self.assertIsNotNone(ledger.contradiction(dataclasses.replace(seen, **wrong), seen), seen)
+
+    def test_the_same_search_shows_the_same_again(self):
+        names = [name for name, entry in self.seen.items() if entry.verdict == "exhausted"]
+        again = work.search(PROGRAM, 10, names)
+        for name in names:
+            entry = self.seen[name]
+            self.assertEqual(again[name], (entry.verdict, entry.search, entry.interleavings), name)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.access(sys.argv[1], os.X_OK):
+        PROGRAM = sys.argv.pop(1)
+    unittest.main()
