@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 ## bench [--full] [--save] measure volt beside its peers: results/report.html (--help: more)
+## bench all --save       write every page of bench/results again: ./x results says which are older than their sources
 ## bench figures          measure every figure again that docs/ quotes
 ## bench bcs [--save] [OPT...] batched critical sections alone, in full, with plots
 ## bench bypass [--save] [--before COMMIT] [OPT...] locks whose oldest waiter may be passed:
@@ -18,7 +19,7 @@
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | ways)
+    all | bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -51,7 +52,26 @@ cmd_bench() {
   compare "${run[@]}" --json "$into.json" --page "$page" \
     --markdown "$into.md" "${options[@]}" | tee "$into.txt"
   echo "the page is $page"
-  if ((save)); then cp "$into.md" bench/results/benchmarks.md; fi
+  if ((save)); then keep "$into.md" benchmarks.md; fi
+}
+
+# A page becomes one of bench/results, and says of which sources it is.
+keep() { # <page> <name>
+  cp "$1" "bench/results/$2"
+  python tools/results stamp "$2"
+}
+
+# Every page, one after the other.
+bench_all() {
+  local minutes command total
+  [[ $* == --save ]] || wrong 'it is ./x bench all --save'
+  total=$(python tools/results commands | awk '{ s += $1 } END { print s }')
+  echo "x: about $total minutes; nothing else should run here" >&2
+  while read -r minutes command; do
+    echo "x: $command: about $minutes minutes" >&2
+    # shellcheck disable=SC2086 # several words
+    $command < /dev/null
+  done < <(python tools/results commands)
 }
 
 # The runner of ./x bench.
@@ -123,7 +143,7 @@ bench_ways() {
   add_programs "$programs"
   compare "${run[@]}" --json results/ways.json --markdown results/ways.md --only '^ways/' "$@" |
     tee results/ways.txt
-  if ((save)); then cp results/ways.md bench/results/ways.md; fi
+  if ((save)); then keep results/ways.md ways.md; fi
 }
 
 # The arguments of what may be measured beside another commit: save, before, and the rest as options.
@@ -174,7 +194,7 @@ bench_sight() {
   add_both "$programs"
   python bench/compare/sight.py "${run[@]}" --command "$command --save" \
     --json results/sight.json --markdown results/sight.md "${options[@]}" | tee results/sight.txt
-  if ((save)); then cp results/sight.md bench/results/sight.md; fi
+  if ((save)); then keep results/sight.md sight.md; fi
 }
 
 bench_queue() {
@@ -200,7 +220,7 @@ bench_bcs() {
     *) return ;; # not the whole: neither plotted nor saved
   esac
   gnuplot -e "data='results/bcs.dat'; into='results'" bench/programs/bcs/bcs.gp
-  if ((save)); then cp results/bcs-{throughput,fairness}.svg results/bcs.md bench/results/; fi
+  if ((save)); then cp results/bcs-{throughput,fairness}.svg bench/results/ && keep results/bcs.md bcs.md; fi
 }
 
 bench_bypass() {
@@ -216,7 +236,7 @@ bench_bypass() {
   python bench/compare/bypass.py "${run[@]}" --command "$command --save" \
     --json results/bypass.json --markdown results/bypass.md --plots results "${options[@]}" |
     tee results/bypass.txt
-  if ((save)); then cp results/bypass.md results/bypass-{throughput,waits}.svg bench/results/; fi
+  if ((save)); then cp results/bypass-{throughput,waits}.svg bench/results/ && keep results/bypass.md bypass.md; fi
 }
 
 bench_io() {
@@ -247,7 +267,7 @@ bench_io() {
   python bench/compare/servers.py --ours "$programs/bench" --apps "$programs/apps" \
     --peers "$programs/peers/io" "${run[@]}" --command "$command" \
     --json results/io.json --markdown results/io.md "$@" | tee results/io.txt
-  if ((save)); then cp results/io.md bench/results/; fi
+  if ((save)); then keep results/io.md io.md; fi
 }
 
 # As add_peer, for the servers of bench/peers/io.
@@ -285,7 +305,7 @@ bench_gate() {
   mkdir -p results
   python bench/compare/gate.py --program "$PWD/$(build_dir bench)/apps/voltgate/voltgate" \
     --command "$command" "$@"
-  if ((save)); then cp results/gate.md results/gate-*.svg bench/results/; fi
+  if ((save)); then cp results/gate-*.svg bench/results/ && keep results/gate.md gate.md; fi
 }
 
 # bench-tasks and bench-threads of another commit, in build/commits.
@@ -347,7 +367,7 @@ cmd_instructions() {
   fi
   mkdir -p results
   count_instructions "$(build_dir bench)/bench" "${options[@]}" || code=1
-  if ((save)); then cp results/instructions.md bench/results/; fi
+  if ((save)); then keep results/instructions.md instructions.md; fi
   return $code
 }
 

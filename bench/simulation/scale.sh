@@ -11,5 +11,5 @@ cmd_scale() {
   python bench/simulation/scale.py --program "$programs/bench-scale" \
     --wide "$programs/bench-scale-wide" --measured bench/results/benchmarks.md \
     --into results/scale --jobs "$(nproc)" "$@"
-  if ((save && $# == 0)); then cp results/scale/scale.md results/scale/scale-*.svg bench/results/; fi
+  if ((save && $# == 0)); then cp results/scale/scale-*.svg bench/results/ && keep results/scale/scale.md scale.md; fi
 }

@@ -28,6 +28,12 @@ answers 2 'not a number of seconds: 0' chaos 0
 answers 2 'not a number of seconds: x' torture x
 answers 2 'too many arguments' model 1 2
 answers 2 'too many arguments' aarch64 a b
+answers 2 'too many arguments' prove 1 2
+answers 2 'not a number of hours: x' prove x
+answers 2 'there is no fuzzer nothing' fuzz nothing
+answers 2 'not a number of seconds: x' fuzz sight x
+answers 2 "not a version: '1.2'" release 1.2
+answers 2 'it is ./x bench all --save' bench all
 answers 2 'there are no mutants of nothing' mutants nothing
 answers 2 'there is no missing' demo missing
 answers 2 'there is no ./x bench nothing' bench nothing

@@ -146,11 +146,16 @@ def files():
 
 
 def digest_of_tree():
-    """Of all that is compiled or run; comments of C and white space count for nothing."""
+    """Of all that is compiled or run."""
+    return digest_of_files(file for file in files() if not str(file.relative_to(ROOT)).startswith(NO_SOURCE))
+
+
+def digest_of_files(some):
+    """Of their text; pages, comments of C and white space count for nothing."""
     parts = []
-    for file in sorted(files()):
+    for file in sorted(some):
         path = str(file.relative_to(ROOT))
-        if path.startswith(NO_SOURCE) or file.suffix == ".md" or not file.is_file():
+        if file.suffix == ".md" or not file.is_file():
             continue
         text = file.read_bytes()
         if file.suffix in (".c", ".h", ".cpp", ".hpp"):

@@ -3,7 +3,7 @@
 ##                        what earlier runs have found; with clang and its sanitizers
 cmd_fuzz() {
   local name=${1:-} seconds corpus found directory
-  corpus=$(find tests apps -name "$name.corpus" 2> /dev/null)
+  corpus=$(compgen -G "tests/fuzz/$name.corpus" || compgen -G "apps/*/tests/fuzz/$name.corpus" || true)
   [[ -n $name && -n $corpus ]] || wrong "there is no fuzzer ${name:-without a name}: ./x help"
   seconds=$(seconds_from 60 "${@:2}")
   need @run clang libclang-rt-dev

@@ -5,6 +5,7 @@
 ## prove --status         what holds of these sources, and what has no verdict
 cmd_prove() {
   at_most 1 "$@"
+  [[ ${1:-1} == --status || ${1:-1} =~ ^[0-9]*[.]?[0-9]+$ ]] || wrong "not a number of hours: $1"
   need @test @model
   build dev
   if [[ ${1:-} == --status ]]; then

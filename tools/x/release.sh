@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+## release VERSION        the source archive of this commit, build/release-archive/volt-VERSION.tar.gz; refuses unless
+##                        the ledger of proofs, the pages of results and the changelog are of this commit
+cmd_release() {
+  local version=${1:-} archive directory=build/release-archive reasons=()
+  at_most 1 "$@"
+  [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || wrong "not a version: '$version'"
+  mapfile -t reasons < <(release_refused "$version")
+  if ((${#reasons[@]})); then
+    printf 'x: release: %s\n' "${reasons[@]}" >&2
+    return 1
+  fi
+  mkdir -p "$directory"
+  archive=$directory/volt-$version.tar.gz
+  release_archive "$version" > "$archive"
+  (cd "$directory" && sha256sum "volt-$version.tar.gz" > "volt-$version.tar.gz.sha256")
+  cat "$archive.sha256"
+}
+
+# The same bytes each time: git takes the times from the commit, gzip none.
+release_archive() { # <version>
+  git archive --format=tar "--prefix=volt-$1/" HEAD | gzip -9n
+}
+
+# A line for each reason.
+release_refused() { # <version>
+  local has
+  git rev-parse --quiet --verify HEAD > /dev/null 2>&1 || { echo 'this is no checkout of git' && return; }
+  [[ -z $(git status --porcelain) ]] || echo 'there are changes that are not committed'
+  has=$(sed -n 's/^#define VOLT_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/volt/base.h | paste -sd.)
+  [[ $has == "$1" ]] || echo "include/volt/base.h says $has"
+  grep -Eq "^## ${1//./\\.} - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md || echo "CHANGELOG.md has no '## $1 - DATE'"
+  python tools/results | awk '!/of these sources/ { print "bench/results/" $1 " is of older sources" }'
+  if [[ -d $(build_dir dev) ]]; then
+    python tools/prove status "$(build_dir dev)" | awk -F ' *[|] *' '
+      $2 ~ /not on these sources$/ && $3 != "0" { print "the ledger: " $2 ": " $3 }
+      $3 == "not on these sources" { print "the ledger: " $2 " " $3 }
+      $2 == "models searched for less" && $3 != "0" { print "the ledger: " $2 ": " $3 }'
+  else
+    echo 'nothing is built: ./x prove'
+  fi
+}
