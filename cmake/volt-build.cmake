@@ -268,6 +268,33 @@ function(volt_test_objects target)
   target_link_libraries(${target} PRIVATE volt_sync_static volt_test_headers)
 endfunction()
 
+# A fuzzer of a parser: <name>_fuzz.c, and <name>.corpus, its first inputs: a line each, in hexadecimal.
+# fuzz.<name> replays the corpus in every build. With clang there is the target <name>_fuzzer, too, to
+# be run by hand:
+#   fuzz_<name> <name>.corpus DIRECTORY; <name>_fuzzer -runs=3000000 DIRECTORY
+# LINKED: what the test is linked with; PARSERS: what <name>_fuzzer compiles for itself, finds in INCLUDES
+# and links with LIBRARIES.
+# volt_fuzzer(<source> LINKED <target>... PARSERS <file>... [INCLUDES <directory>...] [LIBRARIES <target>...])
+function(volt_fuzzer source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKED;PARSERS;INCLUDES;LIBRARIES")
+  cmake_path(GET source STEM name)
+  string(REGEX REPLACE "_fuzz$" "" name "${name}")
+  volt_program(fuzz_${name} "${source}" "${volt_SOURCE_DIR}/tests/fuzz/replay.c")
+  target_link_libraries(fuzz_${name} PRIVATE ${arg_LINKED})
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} "${CMAKE_CURRENT_SOURCE_DIR}/${name}.corpus")
+  set_tests_properties(fuzz.${name} PROPERTIES
+    LABELS app TIMEOUT 300 ENVIRONMENT "${VOLT_TEST_ENVIRONMENT}")
+  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    add_executable(${name}_fuzzer EXCLUDE_FROM_ALL "${source}" ${arg_PARSERS})
+    target_include_directories(${name}_fuzzer PRIVATE
+      ${arg_INCLUDES} "${volt_SOURCE_DIR}/include" "${volt_SOURCE_DIR}/src")
+    target_compile_options(${name}_fuzzer PRIVATE -O1 -g -fsanitize=fuzzer,address,undefined
+      -fno-sanitize-recover=all)
+    target_link_libraries(${name}_fuzzer PRIVATE volt_rt_static ${arg_LIBRARIES})
+    target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined)
+  endif()
+endfunction()
+
 # Point the semaphore under test (tests/support/engine.h) at the library or at a variant.
 function(volt_use_engine target engine)
   if(NOT engine STREQUAL library)

@@ -31,7 +31,7 @@ import sys
 import threading
 import zlib
 
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "apps"))
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../apps/voltgate/tests/whole"))
 
 from voltgate_kit import *  # processes, checks
 

@@ -23,7 +23,7 @@ words   No banned word (tests/compile/banned-words) in a comment or a document.
 
 Of the rooms, too: a program in apps/ includes no file of another one, but those of apps/common; and voltgate's
         rooms include and call those that ROOMS_OF_GATE gives them. What programs share with the library is
-        included by apps/common alone.
+        included by apps/common alone. Tests of a program, in a folder tests of its own, may include anything.
 
 Prints what it has counted. Exits with 1, and names file:line, if something is not in order.
 house_test.py breaks each rule and sees the refusal."""
@@ -304,6 +304,12 @@ def target_of_program(path, name):
     return os.path.normpath(os.path.join(inside, name))
 
 
+def sources_of_programs(tree, *ends):
+    """Without their tests, which may include anything."""
+    return {path: source for path, source in tree.sources("apps", **({"ends": ends} if ends else {})).items()
+            if "/tests/" not in path}
+
+
 def calls_of_gate(tree, gate, allowed):
     owner = {name: path for path, source in gate.items() if path.endswith(".c")
              for name, static, *_ in source.functions if not static}
@@ -316,7 +322,7 @@ def calls_of_gate(tree, gate, allowed):
 
 
 def rooms_of_programs(tree):
-    programs, count = tree.sources("apps"), 0
+    programs, count = sources_of_programs(tree), 0
     allowed = {room: set(below.split()) for room, below in ROOMS_OF_GATE.items()}
     gate = {path: source for path, source in programs.items() if path.startswith(GATE + "/")}
     for path, source in programs.items():
@@ -396,7 +402,9 @@ def old_words(tree):
             known[name] = found
         return known[name]
 
-    for p in tree.files("src", "include", "tests", ends=(".c", ".h", ".cpp", ".hpp")):
+    for p in tree.files("src", "include", "tests", "apps", "tools", ends=(".c", ".h", ".cpp", ".hpp")):
+        if p.relative_to(tree.root).parts[0] in ("apps", "tools") and "tests" not in p.parts:
+            continue
         if instead := wrong_with(p.name):
             tree.refuse(p.relative_to(tree.root), f"is called by an old word: {instead}")
     for path, source in {**tree.library, **tree.cpp}.items():
@@ -590,7 +598,8 @@ def banned():
 
 
 def words(tree):
-    programs = tree.sources("apps", "examples", ends=(".c", ".h", ".cpp", ".hpp"))
+    ends = (".c", ".h", ".cpp", ".hpp")
+    programs = {**sources_of_programs(tree, *ends), **tree.sources("examples", ends=ends)}
     prose = {path: source.prose for path, source in {**tree.library, **tree.cpp, **programs}.items()}
     for p in tree.files("docs", "apps", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
                         ends=(".md",)):

@@ -106,6 +106,7 @@ BROKEN = {
         (BYTES, "#endif", "static int units(void) {\n  return units();\n}\n#endif", None),
         (GATE_MAIN, None, '#include "config/units.h"\n', None),
         ("apps/voltgate/main.c", None, "\n", "is in no room: apps/voltgate/"),
+        ("apps/voltgate/tests/parts/units_test.c", None, '#include "../../../echo/echo.h"\n', None),  # a test may
     ],
     "names": [
         (TASK_H, "#include", "struct bits {\n};\n#include", "type bits also at"),
@@ -126,6 +127,7 @@ BROKEN = {
         (WORD, "static", "/* look_at_it */\nstatic", None),
         ("src/core/wait/word_parts.h", None, header("VOLT_CORE_WAIT_WORD_PARTS_H"), "word_parts.h: is called by"),
         ("tests/unit/look_test.c", None, "int a;\n", "tests/unit/look_test.c: is called by an old word"),
+        ("apps/echo/tests/look_test.c", None, "int a;\n", "apps/echo/tests/look_test.c: is called by an old word"),
     ],
     "labels": [
         (LOCK, "/* lock:U1", "/* U1", "no label that goes with its order (release)"),

@@ -1,4 +1,4 @@
-/* What gdb_waits.sh and tests/top look into: a program that has threads, and no runtime. Two threads have locked
+/* What gdb_waits.sh and tools/volt-top/tests look into: a program that has threads, and no runtime. Two threads have locked
  * two mutexes in different orders, two wait for a permit of `slots`, and one for a condition. Then it aborts;
  * or, with an argument, it prints "ready", and ends when its input does. With "free" no thread waits.
  *

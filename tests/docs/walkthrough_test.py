@@ -40,6 +40,8 @@ class Code:
         self.files, self.bodies = {}, {}
         for place in ("src", "include/volt", "apps/voltgate"):
             for p in sorted((ROOT / place).rglob("*.[ch]")):
+                if "tests" in p.relative_to(ROOT).parts:
+                    continue
                 self.files.setdefault(p.name, []).append(p)
 
     @functools.lru_cache(None)

@@ -522,7 +522,7 @@ def build(mutant, model, programs, work):
     work.mkdir(parents=True)
     for tree in SOURCES:
         if (ROOT / tree).is_dir():
-            shutil.copytree(ROOT / tree, work / tree)
+            shutil.copytree(ROOT / tree, work / tree, ignore=shutil.ignore_patterns("tests"))
             flags = [re.sub(f"^-I{re.escape(str(ROOT / tree))}(?=/|$)", f"-I{work / tree}", flag)
                      for flag in flags]
     command_apply(mutant.name, work)

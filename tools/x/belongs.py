@@ -3,7 +3,7 @@
 
 What ./x try NAME has to build and run. A test, a file of models or a file of mutants belongs to NAME if it is
 called NAME, or NAME_ and more; to a room, a directory of src/, belongs what belongs to one of its sources; to a
-program of apps/ belong the tests of its parts, tests/apps/NAME; tools/x/try.table says what else does. Of the
+program of apps/ belong the tests of its parts, apps/NAME/tests; tools/x/try.table says what else does. Of the
 mutants: those that say "quick"; the first two of a file in which none does. Prints lines of these kinds:
 
   options OPTION...              of cmake
@@ -57,7 +57,7 @@ class Tree:
         """All of them, by where they come from."""
         kinds = {
             "rooms of src/": {path.name for path in self.root.glob("src/*") if path.is_dir()},
-            "programs": {path.parent.name for path in self.root.glob("tests/apps/*/*_test.c")},
+            "programs": {path.relative_to(self.root).parts[1] for path in self.root.glob("apps/*/tests/**/*_test.c")},
             "headers": {path.stem for path in self.root.glob("include/volt/*.h")} - {"volt"},
             "others": {stem(path) for path in self.root.glob(UNIT)} | set(self.table)}
         seen = set()
@@ -71,7 +71,7 @@ class Tree:
 
     def parts(self, name):
         """The tests of the parts of a program."""
-        return sorted(self.root.glob(f"tests/apps/{name}/*_test.c"))
+        return sorted(self.root.glob(f"apps/{name}/tests/**/*_test.c"))
 
     def model_files(self):
         """The programs, but those of variants, that each file of models is in."""

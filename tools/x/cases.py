@@ -35,6 +35,8 @@ FUNCTION = re.compile(r"^[a-zA-Z][^\n;=#]*?\b(\w+)\([^;{]*\)\s*\{", re.M)
 def program_of(path):
     """What a file of tests is called, wherever it stands: unit.mutex of tests/unit/.../mutex_test.c."""
     name, parts = re.sub(r"_(test|stress|fuzz)$", "", path.stem), path.parts
+    if path.stem.endswith("_fuzz"):
+        return f"fuzz.{name}"
     if parts[0] == "tests" and parts[1] not in ("apps", "top"):
         return f"{parts[1]}.{name}"
     program = "top" if parts[1] in ("top", "volt-top") else re.match("[a-z]+", parts[parts.index("apps") + 1])[0]
