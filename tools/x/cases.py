@@ -39,6 +39,8 @@ def program_of(path):
         return f"fuzz.{name}"
     if parts[0] == "tests" and parts[1] not in ("apps", "top"):
         return f"{parts[1]}.{name}"
+    if parts[0] == "tools" and parts[1] != "volt-top":
+        return f"{parts[1]}.{name}"
     program = "top" if parts[1] in ("top", "volt-top") else re.match("[a-z]+", parts[parts.index("apps") + 1])[0]
     part = re.sub(f"^{program}_", "", name)
     return f"app.{program}" if part == program else f"app.{program}.{part}"
