@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""house.py [rooms|names|labels|words [root]]: what keeps the tree in order, beside the compiler.
+"""house.py [rooms|names|labels|words|shape [root]]: what keeps the tree in order, beside the compiler.
 
 rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > core, so rooms form no circle;
         sight, which looks at all below it, is above rt.
@@ -20,6 +20,9 @@ labels  Each operation that orders memory carries, in a comment on its line or d
           /* relaxed, by slots:T1: the load has acquired the same value */
           /* relaxed, no data: only the value itself counts */
 words   No banned word (tests/compile/banned-words) in a comment or a document.
+shape   How large it is: files; of the sources (src, include, apps, tools, programs in docs) their lines, the median,
+        how many have less than 120, the longest; of the tests, wherever they stand, their lines, and those to a
+        line of source. Refuses nothing.
 
 Of the rooms, too: a program in apps/ includes no file of another one, but those of apps/common; and voltgate's
         rooms include and call those that ROOMS_OF_GATE gives them. What programs share with the library is
@@ -619,7 +622,33 @@ def words(tree):
 
 # ---- all ----
 
-CHECKS = {check.__name__: check for check in (rooms, names, labels, words)}
+# ---- shape ----
+
+def is_test(path):
+    return path.startswith("tests/") or "/tests/" in path
+
+
+def shape(tree):
+    lines = {}
+    for place in ("src", "include", "apps", "tools", "docs", "tests", "examples", "bench", "cmake"):
+        for path in tree.files(place, ends=(".c", ".h", ".cpp", ".hpp", ".py", ".sh", ".mutants")):
+            name = str(path.relative_to(tree.root))
+            if "/__pycache__/" not in name:
+                lines[name] = path.read_text().count("\n")
+    sources = sorted(count for name, count in lines.items() if not is_test(name)
+                     and name.split("/")[0] in ("src", "include", "apps", "tools", "docs")
+                     and name.endswith((".c", ".h", ".cpp", ".hpp")))
+    if not sources:
+        return {"files": 0}
+    tests = sum(count for name, count in lines.items() if is_test(name))
+    few = sum(count < 120 for count in sources)
+    return {"files of code": len(lines), "sources": len(sources), "lines of them": sum(sources),
+            "in the median": sources[len(sources) // 2], "% have less than 120": round(100 * few / len(sources)),
+            "in the longest": sources[-1], "lines of tests": tests,
+            "lines of tests to one of source": round(tests / sum(sources), 2)}
+
+
+CHECKS = {check.__name__: check for check in (rooms, names, labels, words, shape)}
 
 
 def main(arguments):
@@ -633,7 +662,7 @@ def main(arguments):
         tree = Tree(root)
         counts = CHECKS[check](tree)
         for what, count in counts.items():
-            if count == 0:
+            if count == 0 and check != "shape":
                 tree.refuse(root, f"no {what} found")
         wrong = list(dict.fromkeys(tree.wrong))
         for line in wrong:
