@@ -13,6 +13,8 @@
 #include <cstring>
 #include <volt/volt.hpp>
 
+#include "callers.h"
+
 struct unit_test {
   const char *name;
   void (*run)();
@@ -36,6 +38,7 @@ struct unit_test {
 
 [[noreturn]] inline void unit_failed(const char *what, const char *file, int line) {
   std::fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+  SAY_CALLERS(file, line);
   std::abort();
 }
 
