@@ -2,9 +2,10 @@
 """usage: belongs.py [--root DIRECTORY] NAME | --check
 
 What ./x try NAME has to build and run. A test, a file of models or a file of mutants belongs to NAME if it is
-called NAME, or NAME_ and more; to a room, a directory of src/, belongs what belongs to one of its sources; to a
-program of apps/ belong the tests of its parts, apps/NAME/tests; tools/x/try.table says what else does. Of the
-mutants: those that say "quick"; the first two of a file in which none does. Prints lines of these kinds:
+called NAME, or NAME_ and more; to a room, a directory of src/, belongs what stands in the rooms of that name, and
+what belongs to one of its sources; to a program of apps/ belong the tests of its parts, apps/NAME/tests;
+tools/x/try.table says what else does. Of the mutants: those that say "quick"; the first two of a file in which
+none does. Prints lines of these kinds:
 
   options OPTION...              of cmake
   packages PACKAGE...            what those need, beside a compiler and cmocka
@@ -51,7 +52,7 @@ class Tree:
     def files(self, name, pattern):
         words = tuple(self.words(name))
         return [path for path in self.all(pattern)
-                if stem(path) in words or stem(path).startswith(tuple(word + "_" for word in words))]
+                if path.parent.name == name or stem(path) in words or stem(path).startswith(tuple(word + "_" for word in words))]
 
     def names(self):
         """All of them, by where they come from."""
@@ -122,7 +123,7 @@ def print_models(tree, name):
 
 def say(tree, name):
     files, parts = [*tree.files(name, UNIT), *tree.files(name, STRESS)], tree.parts(name)
-    named = rf"(unit|stress)[.]({'|'.join(tree.words(name))})(_[a-z0-9_]+)?"
+    named = rf"(unit|stress)[.]({'|'.join(sorted(set(map(stem, files)))) or '-'})"
     of_parts = "|".join(map(stem, parts)) or "-"
     print(rf"targets ^({named}([.]{LOOP})?|{name}_({of_parts})_test)$")
     print(rf"tests ^({named}([.]({LOOP}|epoll|uring|inspected))*|app[.]{name}[.]({of_parts}))$")
