@@ -100,10 +100,12 @@ def files(root, ending):
 
 
 def lines_of(root):
+    programs = set()
     for path, inside in files(root, r"_(test|stress|fuzz)\.(c|cpp|py|sh)$"):
-        yield f"program {program_of(inside)}"
+        programs.add(f"program {program_of(inside)}")
         for name in cases_of(path):
             yield f"case {program_of(inside)} {name}"
+    yield from programs
     for path, _ in files(root, r"\.(h|hpp)$"):  # what is tried in many ways
         for name in re.findall(r"^(?:PLAIN_)?SCENE\((\w+),", path.read_text(), re.M):
             yield f"case unit.{path.stem} {name}"
