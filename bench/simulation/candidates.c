@@ -1,6 +1,13 @@
 /* candidates.c: what src/rt would do differently with groups of cores: an injection queue for each,
  * and a search that begins in the own group. Compiled as the library is. */
-#include "../../src/rt/sched/rt_internal.h"
+#include "../../src/rt/host/runtime.h"
+#include "../../src/rt/sched/idle.h"
+#include "../../src/rt/sched/inject.h"
+#include "../../src/rt/sched/parking.h"
+#include "../../src/rt/sched/ring.h"
+#include "../../src/rt/sched/short_lock.h"
+#include "../../src/rt/sched/thread.h"
+#include "../../src/rt/sched/worker.h"
 
 #include "../../src/core/park/spin.h"
 #include "machine.h"

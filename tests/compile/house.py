@@ -7,7 +7,8 @@ rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > c
         Rooms have sub-rooms, and WITHIN says which of them each may include; in core, what waits (wait,
         future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone. The
         README.md of a room says what it is, and names its sub-rooms.
-names   A name means one thing: types, functions, headers, sources. One form of include guard. No identifier, and
+names   A name means one thing: types, functions, headers, sources; but x.h beside x.c is the inside of the
+        public x.h. One form of include guard. No identifier, and
         no name of a file, has an old word (tests/compile/banned-names).
 labels  Each operation that orders memory carries, in a comment on its line or directly above,
           /* fifo:U1 -> fifo:L1, permits:A1: the next holder sees what this one did */
@@ -45,8 +46,8 @@ BELOW["cluster"] = {"io"} | BELOW["io"]
 WITHIN = {
     "core": {"os": "", "wait": "os park future", "future": "os wait park", "park": "os wait future",
              "hooks": "os park future inspect", "inspect": "os wait park future hooks"},
-    "rt": {"sched": "fiber host", "fiber": "sched", "host": "sched fiber inspect", "memory": "sched",
-           "blocking": "sched", "inspect": "sched fiber"},
+    "rt": {"sched": "fiber host memory", "fiber": "sched host", "host": "sched fiber memory blocking inspect",
+           "memory": "sched host", "blocking": "sched host", "inspect": "sched fiber host"},
     "io": {"op": "sys backend", "sys": "op", "backend": "op", "net": "op sys", "process": "op", "sim": "op"},
     "cluster": {"host": "recipe", "recipe": "host", "zookeeper": "", "ensemble": ""},
     "sight": {"watch": "answer dump graph", "answer": "dump graph watch", "dump": "graph watch", "graph": "dump"},
@@ -433,7 +434,9 @@ def names(tree):
         if path.endswith(".c"):
             sources.setdefault(source.stem, []).append(path)
             continue
-        if "/detail/" not in path:  # detail/channel.h is the inside of channel.h
+        # the inside of volt/channel.h: volt/detail/channel.h, and channel.h beside channel.c
+        is_inside = f"include/volt/{source.stem}.h" in tree.all and path[:-1] + "c" in tree.all
+        if "/detail/" not in path and not is_inside:
             headers.setdefault(source.stem, []).append(path)
         guard = guard_of(path)
         opens = re.match(r"\s*#ifndef (\w+)\n\s*#define (\w+)\n", source.code)

@@ -113,6 +113,7 @@ BROKEN = {
         (TASK_H, "#include", "typedef enum { A } bits;\n#include", "type bits also at"),
         (RING, "static", "typedef int volt_word;\nstatic", "type volt_word also at"),
         ("src/rt/sched/word.h", None, header("VOLT_RT_SCHED_WORD_H"), "header word also at"),
+        ("src/core/wait/word.h", None, header("VOLT_CORE_WAIT_WORD_H"), None),  # beside word.c
         ("bench/variants/lock.c", None, "int a;\n", "source lock also at"),
         (RING, None, "void volt_job_run(void) {\n}\n", "volt_job_run() also at"),
         (TASK, None, "static int word_swap(void) {\n}\n", "word_swap() also at"),

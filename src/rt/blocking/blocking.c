@@ -32,7 +32,8 @@
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "../../core/wait/grant.h"
-#include "../sched/rt_internal.h"
+#include "../host/runtime.h"
+#include "../sched/parking.h"
 
 enum { QUEUED = 1, RUNNING = 2, DONE = 3, REMOVED = 4 };
 

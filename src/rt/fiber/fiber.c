@@ -22,7 +22,10 @@
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
-#include "../sched/rt_internal.h"
+#include "../host/runtime.h"
+#include "../sched/task.h"
+#include "../sched/worker.h"
+#include "fiber.h"
 #include "fiber_run.h"
 #include "stack_report.h"
 

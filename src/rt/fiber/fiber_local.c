@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
-#include "fiber_internal.h"
+#include "../host/runtime.h"
+#include "fiber.h"
 
 /* ROUNDS: as many times are destructors called that set values again, as for a thread's values. */
 enum { KEYS = 1024, FIRST_VALUES = 8, ROUNDS = 4 };

@@ -9,8 +9,11 @@
 #define VOLT_RT_FIBER_FIBER_RUN_H
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
-#include "fiber_internal.h"
+#include "../sched/homed.h"
+#include "../sched/worker.h"
+#include "fiber.h"
+#include "fiber_switch.h"
+#include "stack_tools.h"
 
 /* A switch is inline; but where it is a call, and where tools look at functions, it is in a function
  * of its own. */

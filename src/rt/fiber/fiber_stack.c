@@ -15,7 +15,7 @@
 #include <unwind.h>
 
 #include "../sched/task_run.h"
-#include "fiber_internal.h"
+#include "fiber.h"
 
 #if defined(VOLT_SWITCH_UNWINDS_)
 

@@ -23,8 +23,10 @@
 
 #include "../../core/future/future_ops.h"
 #include "../../core/os/check.h"
+#include "../../core/os/futex.h"
 #include "../../core/park/call.h"
 #include "../../core/park/spin.h"
+#include "../host/runtime.h"
 #include "fiber_run.h"
 
 /* ---- switch ---- */

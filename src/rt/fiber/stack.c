@@ -30,7 +30,11 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
+#include "../host/runtime.h"
+#include "../sched/parking.h"
+#include "../sched/thread.h"
+#include "../sched/worker.h"
+#include "stack.h"
 
 /* How many stacks are dropped between two polls. */
 #ifndef VOLT_STACKS_AT_ONCE

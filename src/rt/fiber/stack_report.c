@@ -35,7 +35,8 @@
 #include "../../core/os/at_fork.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
-#include "fiber_internal.h"
+#include "../host/runtime.h"
+#include "fiber.h"
 
 /* The C library may have to allocate the first time that a thread asks for a variable of a library
  * that was loaded later (dlopen()). musl never does, and does not load a library that says this. */

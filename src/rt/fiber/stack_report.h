@@ -2,7 +2,7 @@
 #ifndef VOLT_RT_FIBER_STACK_REPORT_H
 #define VOLT_RT_FIBER_STACK_REPORT_H
 
-#include "../sched/rt_internal.h"
+#include "../sched/worker.h"
 
 struct volt_fiber;
 

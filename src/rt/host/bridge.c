@@ -45,8 +45,9 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
+#include "../sched/registry.h"
 #include "alarm.h"
+#include "runtime.h"
 
 enum { BRIDGE_POLLS = 256 }; /* before the loop goes on, because it has events of its own */
 

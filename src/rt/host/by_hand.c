@@ -30,11 +30,20 @@
  *       (volt_rt_check_by_hand_()); meanwhile another thread calls volt_rt_run(). Prevented by: as
  *       in R3, is_run is LEAVES during the look. If the look has woken tasks, this thread calls the
  *       loop's waker after it. */
+#include "by_hand.h"
 #include "../../core/os/check.h"
+#include "../../core/park/blocker.h"
 #include "../../core/park/locals.h"
 #include "../../core/park/spin.h"
+#include "../blocking/blocking.h"
 #include "../fiber/stack_report.h"
-#include "../sched/rt_internal.h"
+#include "../sched/idle.h"
+#include "../sched/parking.h"
+#include "../sched/short_lock.h"
+#include "../sched/thread.h"
+#include "doorbell.h"
+#include "driver.h"
+#include "runtime.h"
 
 /* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
 #ifndef VOLT_RT_PATIENCE_NS

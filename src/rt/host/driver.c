@@ -3,7 +3,10 @@
 #include "driver.h"
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
+#include "../sched/parking.h"
+#include "../sched/worker.h"
+#include "doorbell.h"
+#include "runtime.h"
 
 /* ---- life ---- */
 

@@ -118,4 +118,29 @@ VOLT_API bool volt_rt_is_by_hand_(volt_rt *rt);
 VOLT_API bool volt_rt_check_by_hand_(volt_rt *rt);
 
 VOLT_END_DECLS
+
+/* ---- the runtime's side: driver.c ---- */
+
+typedef struct volt_worker volt_worker;
+
+/* Take doorbells, and make the driver that the config asks for, if any. Returns what the driver
+ * says, or VOLT_ENOMEM: then nothing is left behind. */
+int volt_rt_open_driver_(volt_rt *rt);
+
+/* After every worker has ended: whether the program has an open descriptor, so that the driver must
+ * not be closed; close it. */
+bool volt_rt_driver_is_used_(volt_rt *rt);
+void volt_rt_close_driver_(volt_rt *rt);
+
+/* On the thread of that worker, before and after its tasks. */
+void volt_worker_begin_driver_(volt_worker *w);
+void volt_worker_end_driver_(volt_worker *w);
+
+/* Look at the driver, which there is. now_ns: the time. Returns whether there may be tasks to poll
+ * now. */
+bool volt_worker_check_driver_(volt_worker *w, uint64_t now_ns);
+
+/* The same, for a worker that has no task; unless it is going to do so in sleep(). */
+bool volt_worker_check_before_search_(volt_worker *w, uint64_t now_ns);
+
 #endif

@@ -11,10 +11,17 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
+#include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
+#include "../fiber/fiber.h"
 #include "../fiber/stack_report.h"
 #include "../inspect/debugger.h"
-#include "../sched/rt_internal.h"
+#include "../sched/home.h"
+#include "../sched/parking.h"
+#include "../sched/ring.h"
+#include "../sched/task.h"
+#include "by_hand.h"
+#include "runtime.h"
 
 enum {
   BLOCKING_MAX = 512,

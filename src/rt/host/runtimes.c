@@ -15,7 +15,9 @@
 #include "../../core/os/at_fork.h"
 #include "../inspect/debugger.h"
 #include "../inspect/inspect.h"
-#include "../sched/rt_internal.h"
+#include "../sched/short_lock.h"
+#include "pins.h"
+#include "runtime.h"
 
 /* ---- the list ---- */
 

@@ -2,9 +2,13 @@
  * their memory tasks and fibers are. async/numbers.c has the rest. */
 #include "debugger.h"
 
-#include "../fiber/fiber_internal.h"
-#include "../sched/rt_internal.h"
+#include "../fiber/fiber.h"
+#include "../host/runtime.h"
+#include "../sched/homed.h"
+#include "../sched/registry.h"
+#include "../sched/ring.h"
 #include "../sched/task_state.h"
+#include "../sched/worker.h"
 #include "inspect.h"
 
 /* Whether volt_switch_ is pc, sp, frame pointer and another register. */

@@ -38,8 +38,16 @@
 #include "../../core/hooks/racy.h"
 #include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
+#include "../host/runtime.h"
+#include "../sched/home.h"
+#include "../sched/homed.h"
+#include "../sched/registry.h"
+#include "../sched/ring.h"
+#include "../sched/short_lock.h"
+#include "../sched/task.h"
+#include "../sched/task_list.h"
 #include "../sched/task_state.h"
+#include "../sched/worker.h"
 
 enum { INSPECT_LOCK_NS = 50000000, INSPECT_DEPTH = 64 };
 

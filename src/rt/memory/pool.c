@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "../../core/os/check.h"
-#include "../sched/rt_internal.h"
+#include "../host/runtime.h"
+#include "../sched/thread.h"
+#include "../sched/worker.h"
+#include "pool.h"
 
 enum { UNIT = 16, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 

@@ -33,8 +33,13 @@
 #include "../../core/os/check.h"
 #include "../../core/os/futex.h"
 #include "../../core/os/probe.h"
+#include "../../core/park/blocker.h"
 #include "../../core/wait/grant.h"
-#include "rt_internal.h"
+#include "group.h"
+#include "registry.h"
+#include "short_lock.h"
+#include "task.h"
+#include "task_list.h"
 
 static const char group_name[] = "volt_group";
 

@@ -1,6 +1,11 @@
 /* home.c: a task gets a home: a worker that alone polls it from then on. Where it waits, the
  * invariants and the races: home.h. */
-#include "rt_internal.h"
+#include "home.h"
+#include "../host/runtime.h"
+#include "parking.h"
+#include "ring.h"
+#include "thread.h"
+#include "worker.h"
 
 /* Before the first task gets a home: say so to all workers. R5 */
 static void home_announce(volt_rt *rt) {

@@ -152,4 +152,8 @@ static inline void volt_home_send_(volt_home *h, volt_homed_ *t) {
   } while (!volt_cas_seq_cst(&h->newest, &newest, t));
 }
 
+/* Queue a task that has a home there, behind the others. This thread has set ACTIVE, or has polled
+ * the task. */
+void volt_rt_queue_homed_(volt_homed_ *h);
+
 #endif

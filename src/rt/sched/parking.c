@@ -47,10 +47,16 @@
  *       one, and sees it.
  *
  * Labels: worker */
+#include "parking.h"
 #include "../../core/os/futex.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
-#include "rt_internal.h"
+#include "../host/by_hand.h"
+#include "../host/doorbell.h"
+#include "idle.h"
+#include "inject.h"
+#include "ring.h"
+#include "thread.h"
 
 /* How often a worker searches all queues before it sleeps. */
 #ifndef VOLT_RT_SEARCH_ROUNDS

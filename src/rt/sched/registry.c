@@ -23,12 +23,14 @@
  *       that. Prevented by: the loop looks at the parkers of its closers, not at the counts. The
  *       thread reads what to call before it unparks, and what it calls lives as long as the
  *       program. */
-#include "rt_internal.h"
+#include "registry.h"
 
 #include "../../core/os/check.h"
 #include "../../core/park/blocker.h"
 #include "../../core/park/call.h"
 #include "../../core/park/spin.h"
+#include "../host/runtime.h"
+#include "thread.h"
 
 void volt_registry_init_(volt_registry *registry) {
   volt_short_lock_init_(&registry->lock);

@@ -64,12 +64,17 @@
  *       inspector clears ACTIVE by a CAS, which fails if NOTIFIED has come. Then it clears NOTIFIED
  *       instead, and queues the task, as a wake does. For R4 it holds no registration, but has the
  *       runtime pinned (inspect.c). */
+#include "task.h"
 #include "../../async/frame.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
-#include "task_life.h"
+#include "../memory/pool.h"
+#include "group.h"
+#include "registry.h"
 #include "task_run.h"
+#include "thread.h"
+#include "worker.h"
 
 /* ---- the end ---- */
 

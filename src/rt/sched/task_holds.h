@@ -9,7 +9,7 @@
 #if VOLT_SIGHT
 
 #include "../../core/inspect/holders.h"
-#include "rt_internal.h"
+#include "worker.h"
 
 static inline void volt_task_holds_init_(volt_task *t) {
   t->held = NULL;

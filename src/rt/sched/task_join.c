@@ -2,12 +2,13 @@
  * handle up. The state word, the invariants and the races are those of task.c.
  *
  * Labels: task */
+#include "../../core/future/future_ops.h"
 #include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "../../core/wait/grant.h"
-#include "task_life.h"
+#include "../memory/pool.h"
 #include "task_state.h"
 
 int volt_task_result(volt_task *t) {

@@ -7,7 +7,7 @@
 
 #include "../../core/os/check.h"
 #include "short_lock.h"
-#include "task_life.h"
+#include "task.h"
 
 /* How many tasks are asked to end under the lock in one go. */
 #ifndef VOLT_CANCEL_BATCH

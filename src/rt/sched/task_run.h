@@ -8,7 +8,6 @@
 #include "../../core/hooks/racy.h"
 #include "../../core/os/check.h"
 #include "../../core/os/probe.h"
-#include "task_life.h"
 #include "task_state.h"
 
 #if defined(VOLT_MODEL) /* there, a fiber is a task whose poll runs until its next wait */

@@ -26,13 +26,20 @@
  *   I5  between two polls of the ring or the list, at most three are from the slot. Of two tasks in
  *       the ring and the list, the one that was queued first is polled first, unless the ring was
  *       full in between, or a thief takes others of the ring at that moment */
+#include "worker.h"
 #include "../../async/frame.h"
 #include "../../core/os/check.h"
 #include "../../core/os/hash.h"
 #include "../../core/os/probe.h"
 #include "../../core/park/locals.h"
 #include "../fiber/stack_report.h"
-#include "rt_internal.h"
+#include "../host/driver.h"
+#include "../host/runtime.h"
+#include "homed.h"
+#include "idle.h"
+#include "inject.h"
+#include "parking.h"
+#include "task.h"
 #include "task_run.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* answer_runtimes.c: the runtimes of this process, what they have counted, and their workers. */
 #include <stdio.h>
 
+#include "../../rt/host/runtime.h"
 #include "../../rt/inspect/inspect.h"
-#include "../../rt/sched/rt_internal.h"
 #include "answer_internal.h"
 
 static void answer_runtime(volt_rt *rt, volt_json_ *to) {

@@ -6,7 +6,6 @@
 #include "../../core/inspect/describe.h"
 #include "../../core/inspect/holders.h"
 #include "../../rt/fiber/fiber_stack.h"
-#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump_function.h"
 #include "../graph/deadlocks.h"
 #include "answer_internal.h"

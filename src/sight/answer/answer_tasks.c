@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "../../core/inspect/describe.h"
-#include "../../rt/sched/rt_internal.h"
+#include "../../rt/sched/worker.h"
 #include "../dump/dump_function.h"
 #include "answer_internal.h"
 

@@ -25,7 +25,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../rt/sched/rt_internal.h"
+#include "../../rt/blocking/blocking.h"
+#include "../../rt/host/runtime.h"
+#include "../../rt/sched/short_lock.h"
+#include "../../rt/sched/worker.h"
 
 /* Tasks that are held back at a time: what is done with one takes about 0.1 us, 1 to 3 us if it is
  * copied or its text is made. */

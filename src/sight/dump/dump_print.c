@@ -3,7 +3,7 @@
  * tasks first. */
 #include "dump.h"
 
-#include "../../rt/sched/rt_internal.h"
+#include "../../rt/sched/worker.h"
 #include "../graph/deadlocks.h"
 #include "../watch/watchdog.h"
 

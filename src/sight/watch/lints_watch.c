@@ -4,7 +4,6 @@
  * than a tenth of its core. A task is reported once: until it is polled again. */
 #include <volt/sight.h>
 
-#include "../../rt/sched/rt_internal.h"
 #include "../dump/dump.h"
 #include "sight_enable.h"
 

@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 #include "../../core/os/probe.h"
-#include "../../rt/sched/rt_internal.h"
+#include "../../rt/host/runtime.h"
+#include "../../rt/sched/worker.h"
 #include "../dump/dump.h"
 #include "sight_enable.h"
 

@@ -2,6 +2,7 @@
 // too, and a thread rings. epoll.c R8; what the system does is the model's (support/model_kernel.hpp). A ring
 // that is lost is a deadlock.
 // PROGRAM: rt
+#include "core/os/futex.h"
 #include "model_kernel.hpp"
 
 struct epoll_model : model {

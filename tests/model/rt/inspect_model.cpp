@@ -6,6 +6,7 @@
 // PROGRAM: inspect SOURCES inspect.c task.c task_join.c group.c registry.c future.c permits.c fifo.c grant.c
 // PROGRAM: inspect SOURCES park.c fiber_futex.c describe.c
 #include "fake_rt.hpp"
+#include "rt/host/pins.h"
 #include "rt/inspect/inspect.h"
 
 uint64_t volt_timers_now_ns(volt_timers *) {

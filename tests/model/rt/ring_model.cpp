@@ -3,6 +3,7 @@
 // before it was pushed.
 // PROGRAM: rt
 #include "model_task.hpp"
+#include "rt/sched/ring.h"
 
 template <unsigned count>
 struct ring_model_of : model {

@@ -5,9 +5,11 @@
 // PROGRAM: runtimes SOURCES future.c fifo.c grant.c
 #include "model.hpp"
 
+#include "core/os/futex.h"
+#include "rt/host/runtime.h"
 #include "rt/inspect/debugger.h"
 #include "rt/inspect/inspect.h"
-#include "rt/sched/rt_internal.h"
+#include "rt/sched/short_lock.h"
 
 static volt_debugger_ *here;
 static volt_short_lock *lock;

@@ -4,6 +4,8 @@
 #define VOLT_FAKE_RT_HPP
 
 #include "model_task.hpp"
+#include "rt/host/runtime.h"
+#include "rt/sched/registry.h"
 
 // The queue orders no more than the real ones do: who takes a task sees it as it was queued.
 class fake_rt {

@@ -6,6 +6,7 @@
 #define VOLT_MODEL_DRIVER_HPP
 
 #include "model_rt.hpp"
+#include "rt/host/runtime.h"
 
 class model_driver {
  public:

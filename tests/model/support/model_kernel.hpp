@@ -11,7 +11,9 @@
 #include "io/backend/uring.h"
 #include "io/op/op.h"
 #include "model.hpp"
-#include "rt/sched/rt_internal.h"
+#include "rt/host/doorbell.h"
+#include "rt/host/driver.h"
+#include "rt/host/runtime.h"
 
 // There is one at a time.
 class model_kernel {

@@ -2,7 +2,10 @@
 #ifndef VOLT_MODEL_RT_HPP
 #define VOLT_MODEL_RT_HPP
 
+#include "core/os/futex.h"
 #include "model_task.hpp"
+#include "rt/host/runtime.h"
+#include "rt/sched/parking.h"
 
 // The model that has it runs work(i) on the thread that is worker i. Any other thread may end it.
 class model_rt {

@@ -3,7 +3,7 @@
 #define VOLT_MODEL_TASK_HPP
 
 #include "model.hpp"
-#include "rt/sched/rt_internal.h"
+#include "rt/sched/homed.h"
 
 // A task of a model, in memory of its own.
 struct model_task {

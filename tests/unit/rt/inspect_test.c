@@ -7,8 +7,11 @@
 #include <volt/fiber.h>
 
 #include "by_hand.h"
+#include "rt/host/pins.h"
+#include "rt/host/runtime.h"
 #include "rt/inspect/inspect.h"
-#include "rt/sched/rt_internal.h"
+#include "rt/sched/registry.h"
+#include "rt/sched/worker.h"
 #include "thread_team.h"
 
 enum { MANY = 150 };

@@ -9,7 +9,7 @@
 
 #include "death.h"
 #include "require.h"
-#include "rt/fiber/fiber_internal.h"
+#include "rt/fiber/fiber.h"
 #include "sanitizer.h"
 #include "unit.h"
 

@@ -11,7 +11,10 @@
 #include "core/inspect/sleepers.h"
 #include "core/park/locals.h"
 #include "core/wait/fifo.h"
-#include "rt/sched/rt_internal.h"
+#include "rt/host/runtime.h"
+#include "rt/sched/registry.h"
+#include "rt/sched/short_lock.h"
+#include "rt/sched/worker.h"
 #include "sight/dump/dump.h"
 
 enum { MANY = 100000, OBJECTS = 1000 };

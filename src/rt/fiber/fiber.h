@@ -1,6 +1,6 @@
-/* fiber_internal.h: what a fiber consists of: fiber.c, fiber_local.c, and the files of its stack. */
-#ifndef VOLT_RT_FIBER_FIBER_INTERNAL_H
-#define VOLT_RT_FIBER_FIBER_INTERNAL_H
+/* fiber.h: what a fiber consists of: fiber.c, fiber_local.c, and the files of its stack. */
+#ifndef VOLT_RT_FIBER_FIBER_H
+#define VOLT_RT_FIBER_FIBER_H
 
 #include <volt/fiber.h>
 
@@ -56,6 +56,25 @@ volt_fiber *volt_fiber_of_(volt_task *t, const char *call);
 static inline volt_task *volt_fiber_task_(volt_fiber *f) {
   return &f->homed.task;
 }
+
+/* What a worker has for the fibers that it polls: fiber.c. */
+typedef struct volt_worker_fibers_ {
+  volt_blocker_ **blocker; /* where this thread has what blocks. NULL: not asked yet */
+  int *error;              /* where it has errno */
+  void **exceptions;       /* where it has the state of C++ exceptions: two words; NULL: no C++ */
+  uint64_t control;        /* volt_switch_control_() before the fiber that runs; debug builds */
+  int error_before;        /* both, when they were asked for: the caller's of a run by hand */
+  void *exceptions_before[2];
+  volt_switch_outside_ outside;       /* where its loop goes on when the fiber that runs waits */
+  volt_stack_tools_ tools;            /* of its thread's stack */
+  VOLT_ATOMIC(uint64_t) begun, ended; /* relaxed counters */
+} volt_worker_fibers_;
+
+struct volt_worker;
+
+/* This thread has polled tasks of w, and does so no more: errno and the state of C++ exceptions are
+ * what they were before. */
+void volt_worker_end_fibers_(struct volt_worker *w);
 
 /* ---- fiber_wait.c ---- */
 
