@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer_internal.h"
-
 #ifndef VOLT_SIGHT
 #define VOLT_SIGHT 0
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../core/hooks/histogram.h"
+#include "../../core/hooks/kind.h"
 #include "../../core/hooks/named.h"
 #include "../../core/inspect/describe.h"
 #include "../../core/inspect/holders.h"
@@ -17,7 +18,8 @@
 #include "../../rt/inspect/inspect.h"
 #include "../dump/thread_seen.h"
 #include "../graph/deadlocks.h"
-#include "answer_internal.h"
+#include "answer.h"
+#include "answer_tasks.h"
 
 enum { ANSWER_SLOTS = 16384, ANSWER_OBJECTS = ANSWER_SLOTS / 2 };
 

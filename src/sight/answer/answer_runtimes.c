@@ -3,7 +3,7 @@
 
 #include "../../rt/host/runtime.h"
 #include "../../rt/inspect/inspect.h"
-#include "answer_internal.h"
+#include "answer.h"
 
 static void answer_runtime(volt_rt *rt, volt_json_ *to) {
   volt_rt_stats_of s;

@@ -6,9 +6,11 @@
 #include "../../core/inspect/describe.h"
 #include "../../core/inspect/holders.h"
 #include "../../rt/fiber/fiber_stack.h"
+#include "../../rt/inspect/inspect.h"
 #include "../dump/dump_function.h"
 #include "../graph/deadlocks.h"
-#include "answer_internal.h"
+#include "answer.h"
+#include "answer_tasks.h"
 
 enum { ANSWER_PLACES = 1000, ANSWER_FRAMES = 64, ANSWER_HELD = 32 };
 

@@ -12,7 +12,8 @@
 #include "../../core/inspect/describe.h"
 #include "../../rt/sched/worker.h"
 #include "../dump/dump_function.h"
-#include "answer_internal.h"
+#include "answer.h"
+#include "answer_tasks.h"
 
 enum { ANSWER_TASKS = 100, ANSWER_TASKS_MAX = 1000 };
 

@@ -1,7 +1,7 @@
 /* answer_texts.c: what volt_dump() and volt_deadlocks() say, in pieces; the rest is cut where there is no room. */
 #include <string.h>
 
-#include "answer_internal.h"
+#include "answer.h"
 
 typedef struct answer_pieces {
   volt_json_ *to;

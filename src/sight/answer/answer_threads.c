@@ -8,7 +8,8 @@
 
 #include "../dump/thread_seen.h"
 #include "../graph/deadlocks.h"
-#include "answer_internal.h"
+#include "answer.h"
+#include "answer_tasks.h"
 
 /* The name of a thread; "" if it has ended. */
 static void answer_read_name(int tid, char name[32]) {
