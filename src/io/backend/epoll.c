@@ -24,9 +24,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../rt/host/driver.h"
+#include "../op/backend.h"
 #include "../op/op.h"
+#include "../op/watched.h"
+#include "../sys/sys.h"
 #include "epoll_set.h"
 #include "kinds.h"
+#include "nap.h"
 
 enum { EVENTS = 64 };
 

@@ -3,9 +3,10 @@
 #ifndef VOLT_IO_BACKEND_EPOLL_SET_H
 #define VOLT_IO_BACKEND_EPOLL_SET_H
 
-#include "../op/io_internal.h"
-#include "../op/nap.h"
-#include "watched.h"
+#include <volt/io.h>
+
+#include "../op/watched.h"
+#include "nap.h"
 
 enum { VOLT_EPOLL_BELLS = 64 }; /* more than a runtime has workers */
 
@@ -15,7 +16,7 @@ typedef struct volt_epoll_bell {
   VOLT_ATOMIC(uint32_t) state;
 } volt_epoll_bell;
 
-struct volt_epoll_ {
+typedef struct volt_epoll_ {
   int number; /* readable while volt_epoll_take_() has something to take */
   bool has_no_pwait2;
   VOLT_ATOMIC(uint32_t) watched; /* how many descriptors */
@@ -23,7 +24,7 @@ struct volt_epoll_ {
   volt_watch_table table;
   volt_naps_ naps; /* of what is watched, the back end's own */
   volt_epoll_bell bells[VOLT_EPOLL_BELLS];
-};
+} volt_epoll_;
 
 /* Returns VOLT_OK or VOLT_ERRNO(e). */
 int volt_epoll_init_(volt_epoll_ *e);

@@ -2,7 +2,7 @@
 #ifndef VOLT_IO_BACKEND_KINDS_H
 #define VOLT_IO_BACKEND_KINDS_H
 
-#include "../op/io_internal.h"
+#include "../../rt/host/driver.h"
 
 int volt_epoll_create_(volt_driver_ **out, volt_rt *rt, const volt_rt_config *config,
                        const int *doorbell);

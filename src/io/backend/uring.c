@@ -53,6 +53,9 @@
 #include "../../core/os/check.h"
 #include "../../core/park/spin.h"
 #include "../op/op.h"
+#include "../op/watched.h"
+#include "../sys/sys.h"
+#include "nap.h"
 
 enum { URING_SQ = 256, URING_CQ = 4096 };
 

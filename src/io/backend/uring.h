@@ -7,7 +7,8 @@
 #endif
 #include <liburing.h>
 
-#include "../op/io_internal.h"
+#include "../../rt/host/driver.h"
+#include "../op/backend.h"
 #include "epoll_set.h"
 #include "kinds.h"
 #include "mail.h"

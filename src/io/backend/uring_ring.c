@@ -24,6 +24,8 @@
 
 #include "../../core/os/check.h"
 #include "../../core/park/spin.h"
+#include "../op/op.h"
+#include "epoll_set.h"
 #include "uring.h"
 
 static const char uring_ring_name[] = "io_uring";

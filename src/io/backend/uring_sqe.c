@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "../op/op.h"
+#include "../sys/sys.h"
 #include "uring.h"
 
 enum { URING_SQE_POLL = 1 }; /* volt_op.step */

@@ -8,7 +8,9 @@
 #include <volt/net.h>
 
 #include "../../core/os/check.h"
-#include "../op/io_internal.h"
+#include "../op/backend.h"
+#include "../op/fd.h"
+#include "../sys/sys.h"
 
 static void net_none(volt_fd *d) {
   memset(d, 0, sizeof *d);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "../sys/sys.h"
+#include "fd.h"
 #include "op.h"
 
 /* Whether an accept() that fails so is to be tried again: the connection was aborted while it was

@@ -3,6 +3,8 @@
  * Algorithm: is_closing is set, so no operation begins. Those that wait for readiness end at once;
  * those that the back end does are asked to end. The last that leaves the descriptor grants the
  * closer (op.h I4). The next poll of the closer makes the system call. */
+#include "../sys/sys.h"
+#include "fd.h"
 #include "op.h"
 
 /* The lock is held, and free meanwhile: ask one operation to end that was not asked. Returns false

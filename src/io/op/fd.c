@@ -11,8 +11,12 @@
  * Labels: io */
 #include <errno.h>
 
-#include "../backend/watched.h"
+#include "../../rt/host/driver.h"
+#include "../sys/sys.h"
+#include "backend.h"
+#include "fd.h"
 #include "op.h"
+#include "watched.h"
 
 static const char fd_name[] = "volt_fd";
 

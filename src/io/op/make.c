@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "../sys/sys.h"
+#include "backend.h"
+#include "fd.h"
 #include "op.h"
 
 /* What is not written through, and what is: the types of the system calls that differ by const. */

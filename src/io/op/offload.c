@@ -10,6 +10,8 @@
 #include <errno.h>
 
 #include "../../rt/blocking/blocking.h"
+#include "../sys/sys.h"
+#include "fd.h"
 #include "op.h"
 
 static void offload_leave(volt_op *op) {

@@ -21,6 +21,9 @@
 #include "../../core/os/probe.h"
 #include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
+#include "../../rt/host/driver.h"
+#include "../sys/sys.h"
+#include "fd.h"
 #include "op.h"
 
 /* How many calls in one poll: others are to run, too. */

@@ -1,4 +1,35 @@
-/* op.h: an operation in the list of its descriptor, for fd.c, op.c, whole.c and close.c.
+/* op.h: an operation, which op.c, call.c, whole.c and offload.c drive: how it goes through the I/O of a
+ * runtime, and its place in the list of its descriptor.
+ *
+ * An operation is done in one of three ways (volt_op.mode), which its first poll chooses:
+ *   CALL   The poller makes the system call, which does not wait. If it says EAGAIN, the operation
+ *          waits in the list of its descriptor until the back end reports that this is ready; the
+ *          poller that this wakes makes the call again. The system never has the buffer. So a
+ *          cancel takes effect at once, and in a select one branch alone has an effect. With epoll
+ *          and in simulation all operations on sockets and pipes go this way; with io_uring those
+ *          in a select, and those of a thread that is no worker.
+ *   WHOLE  The back end does it all and reports the result. Only a worker submits, to its own share
+ *          of the back end (volt_op.home). The system has the buffer until the report. So a cancel
+ *          is asked for, and the operation ends with one more report, that of the cancel.
+ *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot.
+ *
+ * What changes while an operation is under way is under the lock of its descriptor: the list
+ * volt_fd.waiting, and result, is_asked, ends_due of each operation in it. The lock is held for a
+ * few dozen instructions, and no waker is called under it.
+ *
+ *   stage      CALL                                      WHOLE
+ *   NEW        not in the list. If it is polled, that    the same
+ *              poll is counted in volt_fd.calls
+ *   WAITING    in the list, for readiness                in the list, submitted
+ *   WOKEN      in the list, waiter granted or claimed:   -
+ *              its poller will call again
+ *   ENDED      -                                         in the list; result stands, and the
+ *                                                        report of a cancel is due
+ *   OVER       out of the list; result stands; its       the same
+ *              waiter is granted or claimed
+ * HELD is added while its owner is inside a poll or a cancel of it that may use the descriptor. An
+ * operation that is HELD stays in the list until its owner has the lock, so a thread that closes
+ * the descriptor cannot free it meanwhile (R1).
  *
  * All changes of stage are made under the lock of the descriptor, but for HELD, which the owner of
  * the operation sets before it takes the lock.
@@ -30,7 +61,37 @@
 #include "../../core/os/check.h"
 #include "../../core/wait/grant.h"
 #include "../../rt/sched/short_lock.h"
-#include "io_internal.h"
+#include "backend.h"
+
+/* volt_op.stage */
+enum {
+  VOLT_OP_NEW_ = 0,
+  VOLT_OP_WAITING_ = 2,
+  VOLT_OP_WOKEN_ = VOLT_OP_WAITING_ | 1, /* so that a thread makes it that by one OR, HELD or not */
+  VOLT_OP_ENDED_ = 4,
+  VOLT_OP_OVER_ = 8,
+  VOLT_OP_HELD_ = 16 /* beside one of them */
+};
+enum { VOLT_OP_CALL_ = 1, VOLT_OP_WHOLE_, VOLT_OP_POOL_ }; /* volt_op.mode; 0: not chosen yet */
+
+/* volt_op.kind */
+enum {
+  VOLT_OP_RECV_,
+  VOLT_OP_SEND_,
+  VOLT_OP_RECVMSG_,
+  VOLT_OP_SENDMSG_,
+  VOLT_OP_CONNECT_,
+  VOLT_OP_ACCEPT_,
+  VOLT_OP_READY_,
+  VOLT_OP_SENDFILE_,
+  VOLT_OP_READ_,
+  VOLT_OP_WRITE_,
+  VOLT_OP_READV_,
+  VOLT_OP_WRITEV_,
+  VOLT_OP_SYNC_,
+  VOLT_OP_OPEN_,
+  VOLT_OP_CLOSE_
+};
 
 /* Why it was asked to end: volt_op.is_asked. */
 enum { VOLT_OP_CANCEL_ = 1, VOLT_OP_GO_BY_CALL_ = 2, VOLT_OP_CLOSED_ = 4 };
@@ -56,6 +117,26 @@ static inline void volt_claims_grant_(const volt_claims_ *claims) {
 
 static inline volt_op *volt_op_of_(volt_future *f) {
   return volt_container_of(f, volt_op, as.future);
+}
+
+/* The kinds of operations that receive, and those that send: a bit for each. */
+enum {
+  VOLT_OPS_RECEIVE_ = 1 << VOLT_OP_RECV_ | 1 << VOLT_OP_RECVMSG_ | 1 << VOLT_OP_ACCEPT_ |
+                      1 << VOLT_OP_READ_ | 1 << VOLT_OP_READV_,
+  VOLT_OPS_SEND_ = 1 << VOLT_OP_SEND_ | 1 << VOLT_OP_SENDMSG_ | 1 << VOLT_OP_CONNECT_ |
+                   1 << VOLT_OP_SENDFILE_ | 1 << VOLT_OP_WRITE_ | 1 << VOLT_OP_WRITEV_
+};
+
+static inline bool volt_op_is_of_(const volt_op *op, unsigned kinds) {
+  return kinds >> op->kind & 1;
+}
+
+/* Which of d's two places op needs; NULL: none. */
+static inline VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op) {
+  volt_fd *d = op->fd;
+  if (d->kind == VOLT_FD_FILE_) return NULL;
+  if (volt_op_is_of_(op, VOLT_OPS_RECEIVE_)) return &d->receiver;
+  return volt_op_is_of_(op, VOLT_OPS_SEND_) ? &d->sender : NULL;
 }
 
 /* ---- stage ---- */
@@ -118,67 +199,6 @@ static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next
   if (next) next->prev = prev;
 }
 
-/* ---- fd.c ---- */
-
-/* Make the descriptor of that number non-blocking, if it can be. Returns its kind (of VOLT_FD_TCP_
- * and so on), or a negative errno. */
-int volt_fd_prepare_(const volt_sys_ *sys, int number);
-
-/* Prepare the number that open() has returned for op. Returns it, or a negative errno: then it is
- * closed. */
-int volt_op_opened_(volt_op *op, int number, int *kind);
-
-/* The kinds of operations that receive, and those that send: a bit for each. */
-enum {
-  VOLT_OPS_RECEIVE_ = 1 << VOLT_OP_RECV_ | 1 << VOLT_OP_RECVMSG_ | 1 << VOLT_OP_ACCEPT_ |
-                      1 << VOLT_OP_READ_ | 1 << VOLT_OP_READV_,
-  VOLT_OPS_SEND_ = 1 << VOLT_OP_SEND_ | 1 << VOLT_OP_SENDMSG_ | 1 << VOLT_OP_CONNECT_ |
-                   1 << VOLT_OP_SENDFILE_ | 1 << VOLT_OP_WRITE_ | 1 << VOLT_OP_WRITEV_
-};
-
-static inline bool volt_op_is_of_(const volt_op *op, unsigned kinds) {
-  return kinds >> op->kind & 1;
-}
-
-/* Which of d's two places op needs; NULL: none. */
-static inline VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op) {
-  volt_fd *d = op->fd;
-  if (d->kind == VOLT_FD_FILE_) return NULL;
-  if (volt_op_is_of_(op, VOLT_OPS_RECEIVE_)) return &d->receiver;
-  return volt_op_is_of_(op, VOLT_OPS_SEND_) ? &d->sender : NULL;
-}
-
-/* Under the lock: op begins on its descriptor. Returns VOLT_OK, or why it cannot. Aborts if another
- * operation has its place. */
-int volt_op_enter_(volt_op *op);
-
-/* Under the lock: op leaves its descriptor. It is not linked. Claims the closer if that is due. */
-void volt_op_leave_(volt_op *op, volt_claims_ *claims);
-
-/* Under the lock: if the descriptor is being closed and nothing is under way on it, claim the
- * closer. */
-void volt_fd_claim_closer_(volt_fd *d, volt_claims_ *claims);
-
-/* Under the lock: end an operation that waits for readiness, or was woken: result is VOLT_ECLOSED.
- * Does nothing if its owner holds it: that sees is_closing. */
-void volt_op_close_(volt_op *op, volt_claims_ *claims);
-
-/* As volt_fd_became_ready_(), but it leaves the grants to the caller, and does not wake more than
- * there is room for. Returns whether there may be more: then call it again. */
-bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims);
-
-/* Under the lock, which is free meanwhile: see that what op waits for is reported. was_called: its
- * call has said EAGAIN. A connect that did not begin then, because a unix listener has no room, is
- * reported in a while, because the system does not say when there is some.
- * Returns VOLT_OK; VOLT_EAGAIN: try again; else the result of op. */
-int volt_op_watch_(volt_op *op, bool was_called);
-
-/* Stop to watch it. Nothing is under way on it. */
-void volt_fd_unwatch_(volt_fd *d);
-
-/* Abort if something is under way on d. */
-void volt_fd_check_idle_(volt_fd *d, const char *where);
-
 /* ---- op.c ---- */
 
 /* Every constructor: op is an operation of that kind on d. */
@@ -213,6 +233,13 @@ int volt_op_go_on_(volt_op *op, volt_ctx *ctx);
 
 /* ---- call.c ---- */
 
+/* One system call of op, which does not wait. Returns the number of bytes or 0, or a negative
+ * errno; -EAGAIN: it has to wait. */
+ssize_t volt_op_call_(volt_op *op);
+
+/* For which events op has to wait after -EAGAIN. */
+uint32_t volt_op_events_(const volt_op *op);
+
 /* Which bits of volt_fd.ready a call clears that has said EAGAIN. */
 static inline uint32_t volt_op_bits_(const volt_op *op) {
   return volt_op_events_(op) & (POLLIN | POLLOUT);
@@ -229,6 +256,19 @@ bool volt_op_take_(volt_op *op, ssize_t got, int *result);
 bool volt_op_was_short_(const volt_op *op, ssize_t got);
 
 /* ---- whole.c ---- */
+
+/* The back end has done op (WHOLE): result is what the system call returns, or a negative errno. On
+ * the worker op->home. If a part is left to do, or if the system has ended it although no thread
+ * has asked, it is submitted again. Else it is OVER, and its owner is woken, unless the report of a
+ * cancel is to come. */
+void volt_op_ended_(volt_op *op, int result);
+
+/* The back end: the cancel of op has ended, whatever it did. On the worker op->home. If op is OVER,
+ * its owner is woken. */
+void volt_op_cancel_ended_(volt_op *op);
+
+/* Whether op is OVER, so a cancel need not be submitted. On the worker op->home. */
+bool volt_op_is_over_(volt_op *op);
 
 int volt_op_begin_whole_(volt_op *op, volt_ctx *ctx, unsigned worker);
 int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx);

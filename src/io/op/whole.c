@@ -26,6 +26,8 @@
  * Labels: io */
 #include <errno.h>
 
+#include "backend.h"
+#include "fd.h"
 #include "op.h"
 
 /* ---- begin, ask ---- */

@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <volt/process.h>
 
-#include "../op/io_internal.h"
+#include "../sys/sys.h"
 
 VOLT_STATIC_ASSERT_(sizeof(volt_signal) == sizeof(struct signalfd_siginfo), "volt_signal: size");
 VOLT_STATIC_ASSERT_(

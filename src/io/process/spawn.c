@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "../../rt/fiber/stack_tools.h"
+#include "../../rt/host/driver.h"
 
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000 /* since Linux 5.2 */

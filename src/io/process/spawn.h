@@ -4,8 +4,6 @@
 
 #include <volt/process.h>
 
-#include "../op/io_internal.h"
-
 enum { VOLT_BY_PIDFD_ = 3 }; /* P_PIDFD, which not every <sys/wait.h> has */
 
 typedef struct volt_child_ {

@@ -16,7 +16,8 @@
 #include <sys/un.h>
 #include <volt/simulated.h>
 
-#include "../op/io_internal.h"
+#include "../op/backend.h"
+#include "../sys/sys.h"
 
 typedef struct volt_sim_net_ {
   volt_io_ io; /* first */

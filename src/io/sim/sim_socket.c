@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../op/backend.h"
+#include "../sys/sys.h"
 #include "sim.h"
 
 /* ---- sockets ---- */

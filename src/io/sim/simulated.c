@@ -9,7 +9,10 @@
 #include "../../core/os/at_fork.h"
 #include "../../core/os/check.h"
 #include "../../core/os/hash.h"
+#include "../../rt/host/driver.h"
 #include "../../rt/sched/short_lock.h"
+#include "../op/backend.h"
+#include "../op/fd.h"
 #include "sim.h"
 
 /* ---- numbers ---- */

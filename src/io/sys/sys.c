@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../op/io_internal.h"
+#include "sys.h"
 
 /* result = call, or the negative errno; errno as before. */
 #define SYS_TRY(result, call)                 \
@@ -174,21 +174,21 @@ static int sys_close(int fd) {
   return result;
 }
 
-static int sys_socket(volt_io_ *io, int domain, int type, int protocol) {
+static int sys_socket(struct volt_io_ *io, int domain, int type, int protocol) {
   (void)io; /* they are the system's, and not a runtime's */
   int result;
   SYS_TRY(result, socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
   return result;
 }
 
-static int sys_pair(volt_io_ *io, int type, int number[2]) {
+static int sys_pair(struct volt_io_ *io, int type, int number[2]) {
   int result;
   (void)io;
   SYS_TRY(result, socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, number));
   return result;
 }
 
-static int sys_pipe(volt_io_ *io, int number[2]) {
+static int sys_pipe(struct volt_io_ *io, int number[2]) {
   int result;
   (void)io;
   SYS_TRY(result, pipe2(number, O_NONBLOCK | O_CLOEXEC));

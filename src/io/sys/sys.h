@@ -14,6 +14,16 @@
 
 struct volt_io_;
 
+/* volt_fd.kind */
+enum {
+  VOLT_FD_NONE_,
+  VOLT_FD_TCP_,    /* a stream in which a short read means that no more is there */
+  VOLT_FD_OTHER_,  /* a socket, pipe, terminal, ... : it can be ready */
+  VOLT_FD_POLLED_, /* the same with VOLT_FD_SHARED: ask whether it is ready, then call */
+  VOLT_FD_FILE_,   /* a regular file, directory, block device */
+  VOLT_FD_EVENTS_  /* timerfd, eventfd, pidfd, ...: of no file system */
+};
+
 typedef struct volt_sys_ {
   ssize_t (*recv)(int fd, void *to, size_t size, int flags);
   ssize_t (*send)(int fd, const void *from, size_t size, int flags);
@@ -34,7 +44,7 @@ typedef struct volt_sys_ {
   int (*sync)(int fd, int data_only);
   int (*open)(int directory, const char *path, int flags, mode_t mode);
   int (*close)(int fd);
-  int (*kind)(int fd);    /* of VOLT_FD_TCP_ and so on (io_internal.h) */
+  int (*kind)(int fd);    /* of VOLT_FD_TCP_ and so on */
   int (*unblock)(int fd); /* make it non-blocking */
   int (*socket)(struct volt_io_ *io, int domain, int type, int protocol); /* as accept */
   int (*bind)(int fd, const struct sockaddr *at, socklen_t size);

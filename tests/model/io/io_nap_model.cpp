@@ -2,7 +2,7 @@
 // PROGRAM: io_nap BATCH 2 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io_nap SOURCES nap.c op.c whole.c fd.c close.c call.c make.c watched.c future.c select.c grant.c
 // PROGRAM: io_nap SOURCES park.c fiber_futex.c fifo.c
-#include "io/op/nap.h"
+#include "io/backend/nap.h"
 #include "model_io.hpp"
 
 // The timer of the runtime.

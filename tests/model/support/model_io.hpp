@@ -4,8 +4,9 @@
 #define VOLT_MODEL_IO_HPP
 
 #include "io/backend/mail.h"
-#include "io/backend/watched.h"
+#include "io/op/fd.h"
 #include "io/op/op.h"
+#include "io/op/watched.h"
 #include "model.hpp"
 
 // There is one at a time. What it does in the place of the kernel orders nothing between threads.

@@ -9,6 +9,7 @@
 
 #define _GNU_SOURCE 1
 #include "io/backend/uring.h"
+#include "io/op/fd.h"
 #include "io/op/op.h"
 #include "model.hpp"
 #include "rt/host/doorbell.h"

@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include <volt/io.h>
 
-#include "io/op/io_internal.h"
+#include "io/op/backend.h"
 #include "poller.h"
 #include "require.h"
 #include "thread_team.h"

@@ -20,8 +20,8 @@
  * Labels: io */
 #include <stdlib.h>
 
-#include "../backend/epoll_set.h"
-#include "op.h"
+#include "../../rt/sched/short_lock.h"
+#include "nap.h"
 
 static const uint64_t nap_tick_ns = 4000000;
 

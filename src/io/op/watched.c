@@ -20,7 +20,8 @@
 #include <stdlib.h>
 
 #include "../../core/os/check.h"
-#include "../op/op.h"
+#include "fd.h"
+#include "op.h"
 #include "watched.h"
 
 void volt_watch_init_(volt_watch_table *table) {

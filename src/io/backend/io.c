@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../backend/kinds.h"
+#include "../../rt/host/driver.h"
+#include "kinds.h"
 
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)

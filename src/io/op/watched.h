@@ -1,7 +1,7 @@
 /* watched.h: which descriptors a back end watches, by number, so that a report that is late meets
  * no descriptor that is gone; and which volt_fd a number belongs to. */
-#ifndef VOLT_IO_BACKEND_WATCHED_H
-#define VOLT_IO_BACKEND_WATCHED_H
+#ifndef VOLT_IO_OP_WATCHED_H
+#define VOLT_IO_OP_WATCHED_H
 
 #include <volt/io.h>
 

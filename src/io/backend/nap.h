@@ -1,10 +1,12 @@
 /* nap.h: descriptors that are reported to be ready after a while, although the system does not say
  * so. See nap.c. */
-#ifndef VOLT_IO_OP_NAP_H
-#define VOLT_IO_OP_NAP_H
+#ifndef VOLT_IO_BACKEND_NAP_H
+#define VOLT_IO_BACKEND_NAP_H
 
-#include "../backend/watched.h"
-#include "io_internal.h"
+#include <volt/runtime.h>
+#include <volt/timer.h>
+
+#include "../op/watched.h"
 
 typedef struct volt_nap_entry_ {
   struct volt_nap_entry_ *next;
