@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "../../core/os/check.h"
-#include "ensemble_internal.h"
+#include "ensemble_host.h"
+#include "simulated_client.h"
 
 enum { DRIFT_MAX = 10000, MILLION = 1000000 };
 

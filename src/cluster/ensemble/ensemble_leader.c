@@ -8,7 +8,12 @@
 #include <stdlib.h>
 
 #include "../../core/os/check.h"
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_leader.h"
+#include "ensemble_link.h"
+#include "ensemble_log.h"
+#include "ensemble_message.h"
+#include "ensemble_session.h"
 
 static ensemble_server *ensemble_server_at(volt_ensemble *e, uint32_t server, const char *call) {
   VOLT_CHECK(server < e->config.servers, call, "%p: there is no server %u", (void *)e, server);

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_leader.h"
+#include "ensemble_link.h"
+#include "ensemble_log.h"
+#include "ensemble_message.h"
+#include "ensemble_session.h"
+#include "ensemble_tree.h"
 
 ensemble_link *ensemble_link_new_(volt_ensemble *e, volt_cluster_backend *client, uint32_t server) {
   ensemble_server *s = &e->server[server];

@@ -6,7 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_leader.h"
+#include "ensemble_link.h"
+#include "ensemble_log.h"
+#include "ensemble_session.h"
+#include "ensemble_watch.h"
 
 static ensemble_entry *ensemble_entry_at(const volt_ensemble *e, uint64_t place) {
   return e->log[place - e->log_first];

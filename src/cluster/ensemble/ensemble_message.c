@@ -6,7 +6,12 @@
  * another leader by then. */
 #include <stdlib.h>
 
-#include "ensemble_internal.h"
+#include "ensemble_host.h"
+#include "ensemble_leader.h"
+#include "ensemble_log.h"
+#include "ensemble_message.h"
+#include "ensemble_session.h"
+#include "simulated_client.h"
 
 ensemble_message *ensemble_message_new_(enum ensemble_message_kind kind) {
   ensemble_message *m = (ensemble_message *)ensemble_alloc_(1, sizeof *m);

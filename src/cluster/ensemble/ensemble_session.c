@@ -9,7 +9,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_leader.h"
+#include "ensemble_log.h"
+#include "ensemble_session.h"
 
 enum { TICKS_MIN = 2, TICKS_MAX = 20, SESSION_FIRST = 0x1000 };
 

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_tree.h"
+#include "ensemble_write.h"
 
 enum { BUCKETS_FIRST = 64 };
 

@@ -3,7 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_leader.h"
+#include "ensemble_link.h"
+#include "ensemble_message.h"
+#include "ensemble_tree.h"
+#include "ensemble_watch.h"
 
 static ensemble_watch **ensemble_watch_bucket(ensemble_server *s, const char *path, size_t size) {
   uint32_t hash = UINT32_C(2166136261);

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ensemble_internal.h"
+#include "ensemble.h"
+#include "ensemble_link.h"
+#include "ensemble_session.h"
+#include "ensemble_tree.h"
+#include "ensemble_write.h"
 
 /* ---- what a client asks ---- */
 
