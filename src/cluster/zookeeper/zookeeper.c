@@ -7,7 +7,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_attempt.h"
+#include "zookeeper_link.h"
+#include "zookeeper_log.h"
 
 #define ZOOKEEPER_SESSION_NS UINT64_C(10000000000)
 #define ZOOKEEPER_SESSION_MAX_NS UINT64_C(3600000000000)

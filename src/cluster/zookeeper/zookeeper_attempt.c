@@ -10,7 +10,12 @@
  * next connection gets no answer either, the ensemble is slow, and has twice the time. */
 #include <stdio.h>
 
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_attempt.h"
+#include "zookeeper_link.h"
+#include "zookeeper_log.h"
+#include "zookeeper_servers.h"
+#include "zookeeper_socket.h"
 
 #define ATTEMPT_PAUSE_NS UINT64_C(100000000)
 #define ATTEMPT_PAUSE_MAX_NS UINT64_C(1000000000)

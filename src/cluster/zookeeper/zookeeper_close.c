@@ -17,7 +17,12 @@
 #include <unistd.h>
 #include <volt/time.h>
 
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_close.h"
+#include "zookeeper_link.h"
+#include "zookeeper_log.h"
+#include "zookeeper_requests.h"
+#include "zookeeper_socket.h"
 
 #define CLOSE_NS UINT64_C(1000000000)
 

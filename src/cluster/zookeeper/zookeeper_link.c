@@ -12,7 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_attempt.h"
+#include "zookeeper_link.h"
+#include "zookeeper_log.h"
+#include "zookeeper_requests.h"
+#include "zookeeper_socket.h"
 
 enum { LINK_BATCH = 64 }; /* messages in one process() */
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "../../core/os/at_fork.h"
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_log.h"
 
 static pthread_mutex_t zookeeper_lock = PTHREAD_MUTEX_INITIALIZER;
 static zookeeper *zookeeper_caller; /* under the lock */

@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "zookeeper_internal.h"
+#include "../../core/os/check.h"
+#include "zookeeper.h"
+#include "zookeeper_link.h"
+#include "zookeeper_log.h"
+#include "zookeeper_requests.h"
 
 /* ---- results ---- */
 

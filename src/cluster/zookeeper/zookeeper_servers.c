@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../../core/os/hash.h"
-#include "zookeeper_internal.h"
+#include "zookeeper_servers.h"
 
 enum { SERVERS_PORT = 65535 };
 

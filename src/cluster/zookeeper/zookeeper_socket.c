@@ -14,7 +14,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "zookeeper_internal.h"
+#include "zookeeper.h"
+#include "zookeeper_socket.h"
 
 /* The client rounds its times: the timer may fire so much too early, instead of being set anew. */
 #define WAIT_EARLY_NS UINT64_C(2000000)

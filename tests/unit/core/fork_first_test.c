@@ -16,7 +16,8 @@
 #include <volt/time.h>
 
 #include "by_hand.h"
-#include "cluster/zookeeper/zookeeper_internal.h"
+#include "cluster/zookeeper/zookeeper.h"
+#include "cluster/zookeeper/zookeeper_log.h"
 #include "core/hooks/counters.h"
 #include "core/inspect/lock_order.h"
 #include "core/inspect/sleepers.h"
