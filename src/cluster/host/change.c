@@ -15,11 +15,14 @@
  *       thread answers. Prevented by: is_ended is set, and asked for, under the lock.
  *
  * Labels: change */
+#include "change.h"
 #include "../../core/future/future_ops.h"
 #include "../../core/inspect/describe.h"
 #include "../../core/wait/grant.h"
 #include "../../rt/sched/short_lock.h"
+#include "cluster.h"
 #include "engine.h"
+#include "lease.h"
 
 static engine_waiters *change_list(volt_future *f) {
   return (engine_waiters *)f->object;

@@ -21,8 +21,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../../core/os/check.h"
 #include "../../rt/sched/short_lock.h"
+#include "../recipe/recipe.h"
+#include "change.h"
+#include "cluster.h"
 #include "engine.h"
+#include "lease.h"
+#include "session.h"
+#include "slots.h"
 #include "wiped.h"
 
 /* ---- what others ask ---- */

@@ -20,10 +20,15 @@
 #include <volt/select.h>
 #include <volt/watch.h>
 
-#include "../../core/os/check.h"
 #include "../recipe/names.h"
+#include "../recipe/recipe.h"
 #include "../recipe/recipe_pass.h"
-#include "cluster_internal.h"
+#include "../recipe/recipe_view.h"
+#include "../recipe/recipe_write.h"
+#include "change.h"
+#include "local.h"
+#include "session.h"
+#include "slots.h"
 #include "validity.h"
 
 enum {
@@ -34,112 +39,6 @@ enum {
   ENGINE_BEATS = 16,  /* heartbeats under way at most */
   ENGINE_TURN = 1 << 30
 };
-
-/* Waiters of futures that the driver completes; under the lock. */
-typedef struct engine_waiters {
-  volt_short_lock *lock;
-  volt_waiter *first;
-} engine_waiters;
-
-/* What a lease asks. Each has a request of its own, so it asks for each once at a time. */
-enum engine_ask {
-  ASK_DATA = 1,  /* READ of the node, with a watch */
-  ASK_NODE,      /* STAT of the node that is not there, with a watch */
-  ASK_QUEUE,     /* CHILDREN of q<G> */
-  ASK_QUEUE_OLD, /* CHILDREN of q<G-1> */
-  ASK_HOLDERS,
-  ASK_HOLDERS_OLD,
-  ASK_SLOTS,
-  ASK_BEFORE_IN_QUEUE, /* READ of the predecessor, with a watch */
-  ASK_BEFORE_IN_HOLDERS,
-  ASK_FIRST_IN_QUEUE, /* READ of the entry for which all wait, or of this host's own */
-  ASK_ONE_SLOT,       /* READ */
-  ASK_WRITE,
-  ASK_COUNT
-};
-#define ENGINE_BIT(ask) (1u << (unsigned)(ask))
-
-typedef struct engine_call {
-  volt_cluster_request request;
-  volt_cluster *c;
-  volt_cluster_lease *lease; /* NULL: the host's own */
-  uint64_t session;          /* of the host, as it was submitted */
-  bool is_watched;
-  enum engine_ask ask;
-} engine_call;
-
-/* A heartbeat. */
-typedef struct engine_beat {
-  engine_call call; /* first */
-  volt_cluster_action action;
-  bool is_under_way;
-} engine_beat;
-
-/* Entries of both generations, in the order of their age. */
-typedef struct engine_list {
-  cluster_entry *at;
-  uint32_t count;
-  uint32_t capacity;
-  uint32_t old; /* names in the older directory, ours or not */
-} engine_list;
-
-/* Slots by their numbers. */
-typedef struct engine_numbers {
-  uint32_t *at;
-  uint32_t count;
-  uint32_t capacity;
-} engine_numbers;
-
-/* A slot whose node is this host's. */
-enum engine_slot_state {
-  SLOT_NEW,      /* the host's half does not have it yet */
-  SLOT_IN_USE,   /* it has */
-  SLOT_RETURNING /* it has not any more: the node is to be deleted */
-};
-
-typedef struct engine_slot {
-  cluster_slot slot;
-  enum engine_slot_state state;
-  uint64_t since_ns; /* its TAKE was sent */
-} engine_slot;
-
-/* What an action of a transaction does to what the lease knows. */
-enum engine_effect {
-  EFFECT_NONE,
-  EFFECT_TAKE_SLOT,
-  EFFECT_GIVE_SLOT,
-  EFFECT_ENTER_QUEUE,
-  EFFECT_LEAVE_QUEUE,
-  EFFECT_ENTER_HOLDERS,
-  EFFECT_LEAVE_HOLDERS,
-  EFFECT_MARK,
-  EFFECT_SET_DATA,
-  EFFECT_MAKE, /* a directory or a node: EEXISTS is as good */
-  EFFECT_DELETE_OLD_QUEUE,
-  EFFECT_DELETE_OLD_HOLDERS,
-  EFFECT_DELETE_STRAY
-};
-
-typedef struct engine_action {
-  enum engine_effect effect;
-  uint32_t slot;
-} engine_action;
-
-/* The transaction that is being built, or under way. */
-typedef struct engine_write {
-  volt_cluster_action *actions;
-  engine_action *effects;
-  uint32_t count;
-  uint32_t capacity;
-  uint32_t generation; /* that entries are made in */
-} engine_write;
-
-/* What was said last that is wrong. */
-typedef struct engine_complaint {
-  int result;
-  uint64_t again_ns; /* when to say the same again */
-  uint64_t step_ns;
-} engine_complaint;
 
 struct volt_cluster_lease {
   volt_cluster *c;
@@ -298,106 +197,5 @@ struct volt_cluster {
   bool could_lease; /* when the driver looked last */
   engine_beat beats[ENGINE_BEATS];
 };
-
-/* ---- cluster.c, lease.c, change.c ---- */
-
-void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *format, ...)
-    VOLT_PRINTF_(3, 4);
-uint64_t cluster_now_(const volt_cluster *c);
-/* Publish what the driver knows of the host. */
-void cluster_publish_(volt_cluster *c);
-
-/* Take the leases that have rung: they are dirty. */
-void lease_take_rung_(volt_cluster *c);
-/* Publish what the driver knows of it. */
-void lease_publish_(volt_cluster_lease *l);
-/* Say to the host's half whether it is of use to wait. is_looked_at: recipe_check_() was called. */
-void lease_refuse_(volt_cluster_lease *l, bool is_checked);
-void lease_free_(volt_cluster_lease *l);
-
-/* Complete the futures of the host's end, and those of limits. */
-void change_ended_(volt_cluster *c, int result);
-/* The limit that is asked for. Those that ask are answered by change_done_(), no others. Returns
- * false if there is none. */
-bool change_begin_(volt_cluster_lease *l, uint32_t *limit);
-void change_done_(volt_cluster_lease *l, int result);
-/* Answer all that ask. */
-void change_refuse_(volt_cluster_lease *l, int result);
-
-/* ---- recipe.c ---- */
-
-/* Look what is to be done, and begin it, if the lease is dirty and nothing is under way. */
-void recipe_check_(volt_cluster_lease *l);
-/* The request of call was answered in this session. */
-void recipe_answered_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
-void recipe_watch_fired_(volt_cluster_lease *l, enum engine_ask ask);
-/* The session is connected: new, or again. */
-void recipe_connected_(volt_cluster_lease *l, bool is_new);
-/* The session has ended, and all nodes of this host with it. */
-void recipe_expired_(volt_cluster_lease *l);
-/* The leases of this host are void. The nodes are to be deleted. */
-void recipe_lose_(volt_cluster_lease *l);
-
-#define RECIPE_PAUSE_NS UINT64_C(1000000000)
-
-void recipe_wake_at_(volt_cluster_lease *l, uint64_t ns);
-/* Do nothing for so long. */
-void recipe_pause_(volt_cluster_lease *l, uint64_t ns);
-/* Nothing more is leased for a while, because the ensemble refuses it. */
-void recipe_refused_(volt_cluster_lease *l, int result);
-/* Whether to say that this is wrong: it is another thing than before, or was last said some time ago;
- * the time becomes longer. */
-bool recipe_complains_(volt_cluster_lease *l, int result);
-uint64_t recipe_quantum_(const volt_cluster_lease *l);
-uint64_t recipe_linger_(const volt_cluster_lease *l);
-/* Slots that this host means to keep: not those that tasks still have, and that will be given. */
-uint32_t recipe_active_(const volt_cluster_lease *l);
-/* Idle slots that are kept for a task that tries again: 1, or 0. */
-uint32_t recipe_reserved_(const volt_cluster_lease *l);
-/* Slots whose nodes stay if nothing else is given. */
-uint32_t recipe_kept_(const volt_cluster_lease *l);
-/* Slots that were taken back, and that tasks still have. */
-uint32_t recipe_owed_(const volt_cluster_lease *l);
-/* How many more slots could be used; 0 while the host may not lease. */
-uint32_t recipe_want_(volt_cluster_lease *l);
-/* Ask the host's half for so many slots, and see which it has given. */
-void recipe_take_back_(volt_cluster_lease *l, uint32_t count);
-/* All lists are to be read again. Watches whose lists were not decided upon count as not set. */
-void recipe_forget_lists_(volt_cluster_lease *l);
-
-/* Each of the next that says so returns whether it has submitted a request. */
-
-/* ---- recipe_node.c ---- */
-
-/* Returns whether it has submitted a request, or there is no node to go on with. */
-bool node_check_(volt_cluster_lease *l);
-/* Make a new generation of directories, if the numbers of this one have grown. Submits. */
-bool node_turn_(volt_cluster_lease *l);
-/* Delete the directory of the generation before, if it is empty. Submits. */
-bool node_delete_old_(volt_cluster_lease *l, enum cluster_list place);
-bool node_has_old_(const volt_cluster_lease *l, enum cluster_list place);
-void node_read_(volt_cluster_lease *l, volt_cluster_request *r);
-void node_statted_(volt_cluster_lease *l, volt_cluster_request *r);
-void node_set_(volt_cluster_lease *l, int result);
-void node_made_(volt_cluster_lease *l, int result);
-/* A directory is not there. */
-void node_lacks_(volt_cluster_lease *l);
-/* A transaction of this number was carried out. */
-void node_saw_(volt_cluster_lease *l, uint64_t transaction, bool is_new);
-
-/* ---- recipe_queue.c, recipe_hold.c ---- */
-
-bool queue_check_(volt_cluster_lease *l); /* submits */
-bool hold_check_(volt_cluster_lease *l);  /* submits */
-/* Delete the nodes of what is to be returned, and have the entry among the holders be true. Submits. */
-bool hold_give_(volt_cluster_lease *l);
-/* How many slots a host with `has` has to give, if another one that queues has fewer. */
-uint32_t hold_must_(const volt_cluster_lease *l, uint32_t has);
-uint32_t hold_share_low_(const volt_cluster_lease *l);
-uint32_t hold_share_high_(const volt_cluster_lease *l);
-
-#include "../recipe/recipe_internal.h"
-#include "session.h"
-#include "slots.h"
 
 #endif

@@ -18,7 +18,15 @@
 #include <string.h>
 
 #include "../../rt/sched/short_lock.h"
+#include "../recipe/recipe.h"
+#include "../recipe/recipe_view.h"
+#include "../recipe/recipe_write.h"
+#include "change.h"
+#include "cluster.h"
 #include "engine.h"
+#include "lease.h"
+#include "session.h"
+#include "slots.h"
 
 /* ---- the bell ---- */
 

@@ -6,6 +6,8 @@
  * those that are not quick ask first whose the host is: permit.c, lease_ring_(). */
 #include <stdlib.h>
 
+#include "lease.h"
+#include "local.h"
 #include "local_sem.h"
 #include "wiped.h"
 

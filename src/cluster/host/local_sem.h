@@ -5,7 +5,8 @@
 
 #include <volt/notify.h>
 
-#include "cluster_internal.h"
+#include "lease.h"
+#include "local.h"
 #include "slot_stack.h"
 
 struct volt_cluster_sem {

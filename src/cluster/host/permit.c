@@ -5,7 +5,11 @@
 #define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include "../../core/future/leaf.h"
 #include "../../core/inspect/describe.h"
+#include "../../core/os/check.h"
 #include "../../core/park/spin.h"
+#include "cluster.h"
+#include "lease.h"
+#include "local.h"
 #include "local_sem.h"
 
 static const char permit_name[] = "volt_cluster_permit";

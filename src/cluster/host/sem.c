@@ -63,7 +63,9 @@
  *       R1. The driver says so, lowers the limit for a moment, and then reads what is available.
  *
  * Labels: local */
+#include "../../core/os/check.h"
 #include "../../sync/semaphore_limit.h"
+#include "local.h"
 #include "local_sem.h"
 
 static volt_cluster_sem *csem_of(void *ctx) {

@@ -12,7 +12,12 @@
  * Labels: session */
 #include <stdio.h>
 
+#include "../recipe/recipe.h"
+#include "cluster.h"
 #include "engine.h"
+#include "session.h"
+#include "slots.h"
+#include "validity.h"
 
 /* Of volt_cluster_request.watch: lease, and which of its watches. */
 enum { SESSION_WATCHES = 16 };

@@ -20,6 +20,8 @@
  *
  * Labels: share */
 #include "../../core/os/check.h"
+#include "lease.h"
+#include "local.h"
 #include "local_sem.h"
 
 static cluster_share *share_of(void *ctx) {

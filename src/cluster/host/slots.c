@@ -7,7 +7,13 @@
  *       the DELETE, its node is there for half of it at most. */
 #include <stdlib.h>
 
+#include "../../core/os/check.h"
+#include "../recipe/recipe.h"
+#include "cluster.h"
 #include "engine.h"
+#include "lease.h"
+#include "session.h"
+#include "slots.h"
 
 enum { SLOTS_AT_ONCE = 32 };
 

@@ -1,6 +1,23 @@
-/* slots.h: the slots whose nodes are this host's. At the end of engine.h. */
+/* slots.h: the slots whose nodes are this host's. */
 #ifndef VOLT_CLUSTER_HOST_SLOTS_H
 #define VOLT_CLUSTER_HOST_SLOTS_H
+
+#include <volt/cluster_backend.h>
+
+#include "local.h"
+
+/* A slot whose node is this host's. */
+enum engine_slot_state {
+  SLOT_NEW,      /* the host's half does not have it yet */
+  SLOT_IN_USE,   /* it has */
+  SLOT_RETURNING /* it has not any more: the node is to be deleted */
+};
+
+typedef struct engine_slot {
+  cluster_slot slot;
+  enum engine_slot_state state;
+  uint64_t since_ns; /* its TAKE was sent */
+} engine_slot;
 
 engine_slot *slots_find_(volt_cluster_lease *l, uint32_t slot);
 /* There is room: slots_reserve_(). */

@@ -74,7 +74,18 @@
  * Labels: recipe */
 #include <stdio.h>
 
+#include "../host/change.h"
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/local.h"
+#include "../host/slots.h"
+#include "names.h"
+#include "recipe.h"
+#include "recipe_hold.h"
+#include "recipe_lost.h"
+#include "recipe_node.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 /* ---- what the host's half says ---- */
 

@@ -27,7 +27,18 @@
  *   R3  Interleaving: a host that has not yet read of a new generation queues in the old directory,
  *       which no holder watches. Prevented by: until that directory is deleted, holders look each
  *       quantum. */
+#include "recipe_hold.h"
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "../host/slots.h"
+#include "names.h"
+#include "recipe.h"
+#include "recipe_lost.h"
+#include "recipe_node.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 enum { HOLD_FREE_PART = 8 };
 

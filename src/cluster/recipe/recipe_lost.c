@@ -16,7 +16,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "../host/slots.h"
+#include "names.h"
+#include "recipe.h"
+#include "recipe_lost.h"
+#include "recipe_node.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 void again_begin_(volt_cluster_lease *l) {
   l->is_unsure = true;

@@ -20,7 +20,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../host/change.h"
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "../host/slots.h"
+#include "recipe.h"
+#include "recipe_node.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 /* ---- era ---- */
 

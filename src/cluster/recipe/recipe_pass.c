@@ -52,7 +52,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "recipe.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 enum {
   PASS_CHECK = 2,

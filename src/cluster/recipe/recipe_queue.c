@@ -9,7 +9,18 @@
  * for lost permits that are still out, the ensemble refuses, the era is wrong. It steps back behind
  * the others if it has its share and one of them has fewer. After a TAKE that leaves such hosts behind
  * it does not queue again before it has looked, at the end of its quantum. */
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "../host/slots.h"
+#include "names.h"
+#include "recipe.h"
+#include "recipe_hold.h"
+#include "recipe_lost.h"
+#include "recipe_node.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 static uint32_t queue_min(uint32_t a, uint32_t b) {
   return a < b ? a : b;

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "recipe.h"
+#include "recipe_node.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 /* ---- reading ---- */
 

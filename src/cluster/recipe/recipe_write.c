@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../core/os/check.h"
+#include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/session.h"
+#include "../host/slots.h"
+#include "recipe.h"
+#include "recipe_lost.h"
+#include "recipe_node.h"
+#include "recipe_pass.h"
+#include "recipe_view.h"
+#include "recipe_write.h"
 
 /* ---- paths ---- */
 

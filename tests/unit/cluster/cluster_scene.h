@@ -3,7 +3,8 @@
 #define VOLT_TEST_CLUSTER_SCENE_H
 
 #include "by_hand.h"
-#include "cluster/host/cluster_internal.h"
+#include "cluster/host/lease.h"
+#include "cluster/host/local.h"
 #include "cluster_hand.h"
 
 enum { USER_SLOTS = 300 };

@@ -1,17 +1,6 @@
-/* cluster_internal.h: the host, and what its leases and semaphores need of each other.
- *
- * One task of the runtime, the driver, runs everything of this room but the functions that tasks and
- * threads call: acquire, release, look, stats, open, close, set_limit, destroy. Those reach the
- * driver by lease_ring_() alone.
- *
- *   cluster.c, session.c, lease.c, change.c   the host, and one semaphore of it
- *   recipe.c, recipe_*.c, slots.c             ... at the ensemble: queue, holders, slots
- *   names.c, validity.c                       what the two need and that is pure
- *   wiped.c                                   what is zero in a child of fork()
- *   sem.c ..    the host's half: volt_sem, slots as a stack, permits, fences
- *   share.c     the host's half of volt_cluster_lease: counts only */
-#ifndef VOLT_CLUSTER_HOST_CLUSTER_INTERNAL_H
-#define VOLT_CLUSTER_HOST_CLUSTER_INTERNAL_H
+/* local.h: the host's half of a lease, as the recipe calls it: sem.c, or share.c. */
+#ifndef VOLT_CLUSTER_HOST_LOCAL_H
+#define VOLT_CLUSTER_HOST_LOCAL_H
 
 #include <volt/cluster_backend.h>
 
@@ -62,22 +51,5 @@ typedef struct cluster_local {
   void (*destroy)(void *ctx);
   void *ctx;
 } cluster_local;
-
-/* Of lease.c. If this fails, *local is still the caller's; else volt_cluster_destroy() calls
- * local->destroy(). *l is set before the driver calls anything of *local. */
-int lease_open_(volt_cluster_lease **l, volt_cluster *c, const char *name,
-                const volt_cluster_sem_config *config, const cluster_local *local);
-/* Say to the driver that local's answers may have changed. Any thread; once until it has looked. */
-void lease_ring_(volt_cluster_lease *l);
-/* Have the driver call local->close(), give all back as it is released, and take no more. */
-void lease_close_(volt_cluster_lease *l);
-/* Abort if this process is a child of the one that opened the host. where: the function. */
-void cluster_check_fork_(const volt_cluster *c, const char *where);
-/* local->ctx */
-void *lease_ctx_(const volt_cluster_lease *l);
-/* valid_until of the host's leases: written by the driver, read by any thread. 0: none is valid. It
- * is 0 before local->lose(NULL) is called. So a reader of whether a permit is valid reads this first,
- * then whether the permit is lost, then the clock. */
-uint64_t cluster_valid_until_(const volt_cluster *c);
 
 #endif
