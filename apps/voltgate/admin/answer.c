@@ -1,8 +1,8 @@
 /* answer.c: what is answered to a request.
  *
  * A poll decides which answer it is, and whether it is allowed. What has to be counted, written or
- * read from a file is done by answer_work(), on the blocking pool. Nothing of a request comes back
- * in an answer but numbers that were read from it. */
+ * read from a file is done by admin_answer_work(), on the blocking pool. Nothing of a request comes
+ * back in an answer but numbers that were read from it. */
 #include "admin/answer.h"
 
 #include <stdlib.h>
@@ -22,21 +22,21 @@
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define LIMIT_MAX 1000000
 
-void answers_init(struct answers *from, struct program *p) {
+void admin_answers_init(struct answers *from, struct program *p) {
   *from = (struct answers){.program = p};
   history_init(&from->history);
   resources_open(&from->resources);
-  policy_write(from->page_policy, sizeof from->page_policy, page_html, page_html_size);
+  page_policy_write(from->page_policy, sizeof from->page_policy, page_html, page_html_size);
 }
 
-void answers_destroy(struct answers *from) {
+void admin_answers_destroy(struct answers *from) {
   history_destroy(&from->history);
   resources_close(&from->resources);
 }
 
 /* ---- answers ---- */
 
-static void fail(struct answer *a, int status, const char *words) {
+void admin_answer_fail(struct answer *a, int status, const char *words) {
   struct json j = {.to = &a->text};
   a->status = status;
   a->type = JSON_TYPE;
@@ -48,11 +48,7 @@ static void fail(struct answer *a, int status, const char *words) {
   OUTPUT(&a->text, "\n");
 }
 
-void answer_fail(struct answer *a, int status, const char *words) {
-  fail(a, status, words);
-}
-
-static void succeed(struct answer *a, const char *type) {
+static void admin_answer_succeed(struct answer *a, const char *type) {
   a->status = 200;
   a->type = type;
 }
@@ -69,26 +65,26 @@ static const struct {
     {"holders", ROUTE_HOLDERS},
 };
 
-static bool is_change(enum route route) {
+static bool admin_answer_is_change(enum route route) {
   return route >= ROUTE_SET_LIMIT;
 }
 
-static bool needs_token(enum route route) {
+static bool admin_answer_needs_token(enum route route) {
   return route >= ROUTE_DUMP;
 }
 
-static const char *allowed(enum route route) {
-  if (!is_change(route)) return "GET, HEAD";
+static const char *admin_answer_allowed(enum route route) {
+  if (!admin_answer_is_change(route)) return "GET, HEAD";
   return route == ROUTE_RELOAD || route == ROUTE_DRAIN ? "POST" : "PUT";
 }
 
-static bool is_allowed(enum route route, enum method method) {
-  if (!is_change(route)) return method == METHOD_GET || method == METHOD_HEAD;
+static bool admin_answer_is_allowed(enum route route, enum method method) {
+  if (!admin_answer_is_change(route)) return method == METHOD_GET || method == METHOD_HEAD;
   return method == (route == ROUTE_RELOAD || route == ROUTE_DRAIN ? METHOD_POST : METHOD_PUT);
 }
 
 /* Whether text ends with the other; then it is cut off. */
-static bool cut_end(char *text, const char *end) {
+static bool admin_answer_cut_end(char *text, const char *end) {
   size_t size = strlen(text), cut = strlen(end);
   if (size < cut || strcmp(text + size - cut, end) != 0) return false;
   text[size - cut] = '\0';
@@ -97,7 +93,7 @@ static bool cut_end(char *text, const char *end) {
 
 /* gates/NAME/limit, gates/NAME/queue, gates/NAME/tenants/T/limit. A tenant's name may have slashes,
  * a gate's has none. The path is cut into pieces in place. */
-static enum route find_gate_route(struct answer *a, char *path) {
+static enum route admin_answer_find_gate_route(struct answer *a, char *path) {
   static const char beginning[] = "gates/", tenants[] = "tenants/";
   if (strncmp(path, beginning, sizeof beginning - 1) != 0) return ROUTE_NONE;
   char *name = path + sizeof beginning - 1;
@@ -109,7 +105,8 @@ static enum route find_gate_route(struct answer *a, char *path) {
     route = ROUTE_SET_LIMIT;
   } else if (strcmp(what, "queue") == 0) {
     route = ROUTE_SET_QUEUE;
-  } else if (strncmp(what, tenants, sizeof tenants - 1) == 0 && cut_end(what, "/limit")) {
+  } else if (strncmp(what, tenants, sizeof tenants - 1) == 0 &&
+             admin_answer_cut_end(what, "/limit")) {
     a->tenant = what + sizeof tenants - 1;
     route = ROUTE_SET_TENANT;
   }
@@ -119,19 +116,20 @@ static enum route find_gate_route(struct answer *a, char *path) {
   return route;
 }
 
-static enum route find_route(struct answer *a, const struct request *r) {
+static enum route admin_answer_find_route(struct answer *a, const struct request *r) {
   if (r->is_directory && r->path[0] != '\0') return ROUTE_NONE;
   for (size_t i = 0; i < sizeof fixed_routes / sizeof *fixed_routes; i++) {
     if (strcmp(r->path, fixed_routes[i].path) == 0) return fixed_routes[i].route;
   }
-  return find_gate_route(a, r->path);
+  return admin_answer_find_gate_route(a, r->path);
 }
 
 /* ---- what is asked for ---- */
 
 /* Find the value of a name, and decode it. Returns false: there is none, or one that is no text or
  * too long for room bytes. */
-static bool query_find(const struct request *r, const char *name, char *to, size_t room) {
+static bool admin_answer_query_find(const struct request *r, const char *name, char *to,
+                                    size_t room) {
   struct text rest = r->query;
   size_t name_size = strlen(name);
   while (rest.size > 0) {
@@ -163,7 +161,7 @@ static bool query_find(const struct request *r, const char *name, char *to, size
 }
 
 /* Read seconds with up to nine digits behind the point. Returns false: it is no such number. */
-static bool query_seconds(const char *text, uint64_t *ns) {
+static bool admin_answer_query_seconds(const char *text, uint64_t *ns) {
   const char *point = strchr(text, '.');
   struct text whole = {text, point != NULL ? (size_t)(point - text) : strlen(text)};
   uint64_t seconds, billionths = 0;
@@ -182,92 +180,94 @@ struct only {
   size_t count;
 };
 
-static void count_gate(void *arg, struct gate *gate) {
+static void admin_answer_count_gate(void *arg, struct gate *gate) {
   struct only *only = arg;
   only->gate = gate;
   only->count++;
 }
 
 /* ?gate=NAME; it may be left out if there is one gate only. Returns false: it was answered. */
-static bool find_gate(struct answer *a, const struct request *r) {
+static bool admin_answer_find_gate(struct answer *a, const struct request *r) {
   char name[256];
-  if (query_find(r, "gate", name, sizeof name)) {
+  if (admin_answer_query_find(r, "gate", name, sizeof name)) {
     a->gate = program_gate(a->from->program, name);
-    if (a->gate == NULL) fail(a, 404, "there is no gate of that name");
+    if (a->gate == NULL) admin_answer_fail(a, 404, "there is no gate of that name");
     return a->gate != NULL;
   }
   struct only only = {.count = 0};
-  program_each_gate(a->from->program, count_gate, &only);
-  if (only.count != 1) fail(a, 400, "which gate? ?gate=NAME");
+  program_each_gate(a->from->program, admin_answer_count_gate, &only);
+  if (only.count != 1) admin_answer_fail(a, 400, "which gate? ?gate=NAME");
   a->gate = only.gate;
   return only.count == 1;
 }
 
 /* Returns false: it was answered. */
-static bool read_query(struct answer *a, const struct request *r) {
+static bool admin_answer_read_query(struct answer *a, const struct request *r) {
   char text[32], name[256];
-  if (a->route == ROUTE_STATUS && query_find(r, "tenants", name, sizeof name)) {
+  if (a->route == ROUTE_STATUS && admin_answer_query_find(r, "tenants", name, sizeof name)) {
     a->is_of_one = true;
     a->gate = program_gate(a->from->program, name);
   }
-  if (a->route == ROUTE_DUMP) a->is_each = query_find(r, "each", text, sizeof text);
+  if (a->route == ROUTE_DUMP) a->is_each = admin_answer_query_find(r, "each", text, sizeof text);
   bool is_of_gate =
       a->route == ROUTE_QUEUE || a->route == ROUTE_HOLDERS || a->route == ROUTE_HISTORY;
   if (!is_of_gate) return true;
   a->number = QUEUE_SHOWN;
-  if (query_find(r, "limit", text, sizeof text) &&
+  if (admin_answer_query_find(r, "limit", text, sizeof text) &&
       (!text_number((struct text){text, strlen(text)}, &a->number) ||
        a->number > QUEUE_SHOWN_MAX)) {
-    fail(a, 400, "limit is a number from 0 to 10000");
+    admin_answer_fail(a, 400, "limit is a number from 0 to 10000");
     return false;
   }
-  if (query_find(r, "since", text, sizeof text) && !query_seconds(text, &a->since_ns)) {
-    fail(a, 400, "since is a time in seconds");
+  if (admin_answer_query_find(r, "since", text, sizeof text) &&
+      !admin_answer_query_seconds(text, &a->since_ns)) {
+    admin_answer_fail(a, 400, "since is a time in seconds");
     return false;
   }
-  return find_gate(a, r);
+  return admin_answer_find_gate(a, r);
 }
 
 /* ---- changes ---- */
 
-static const char *token(const struct answers *from) {
+static const char *admin_answer_token(const struct answers *from) {
   const struct settings *settings = program_settings(from->program);
   return settings != NULL ? settings->token : NULL;
 }
 
 /* Returns false: it was answered. */
-static bool check_token(struct answer *a, const struct request *r) {
-  const char *allows = token(a->from);
+static bool admin_answer_check_token(struct answer *a, const struct request *r) {
+  const char *allows = admin_answer_token(a->from);
   int status = guard_change(r, allows);
   if (status == 0) return true;
   if (status == 401) {
-    fail(a, 401,
-         a->route == ROUTE_DUMP ? "a dump needs the token: Authorization: Bearer TOKEN"
-                                : "a change needs the token: Authorization: Bearer TOKEN");
+    admin_answer_fail(a, 401,
+                      a->route == ROUTE_DUMP
+                          ? "a dump needs the token: Authorization: Bearer TOKEN"
+                          : "a change needs the token: Authorization: Bearer TOKEN");
   } else if (allows == NULL) {
-    fail(a, 403, "nothing can be changed or dumped: this voltgate was given no token");
+    admin_answer_fail(a, 403, "nothing can be changed or dumped: this voltgate was given no token");
   } else {
-    fail(a, 403, "a page of another site cannot change anything");
+    admin_answer_fail(a, 403, "a page of another site cannot change anything");
   }
   return false;
 }
 
 /* What was changed here would hold for the clients only that are left. */
-static bool is_handed_over(const struct answer *a) {
+static bool admin_answer_is_handed_over(const struct answer *a) {
   unsigned state =
       atomic_load_explicit(&a->from->program->handing, memory_order_relaxed); /* a snapshot */
   return state == HANDOVER_GIVES;
 }
 
 /* The body is one number. Returns false: it was answered. */
-static bool read_change(struct answer *a, struct text body) {
+static bool admin_answer_read_change(struct answer *a, struct text body) {
   if (a->route == ROUTE_RELOAD || a->route == ROUTE_DRAIN) return true;
-  if (is_handed_over(a)) {
-    fail(a, 409, "it is handing over: ask the process that has taken over");
+  if (admin_answer_is_handed_over(a)) {
+    admin_answer_fail(a, 409, "it is handing over: ask the process that has taken over");
     return false;
   }
   if (a->gate == NULL) {
-    fail(a, 404, "there is no gate of that name");
+    admin_answer_fail(a, 404, "there is no gate of that name");
     return false;
   }
   while (body.size > 0 && (body.at[body.size - 1] == '\n' || body.at[body.size - 1] == '\r')) {
@@ -277,29 +277,29 @@ static bool read_change(struct answer *a, struct text body) {
   if (text_number(text_trim(body), &a->number) && a->number >= least && a->number <= LIMIT_MAX) {
     return true;
   }
-  fail(a, 400,
-       least > 0 ? "the body is a number from 1 to 1000000"
-                 : "the body is a number from 0 to 1000000");
+  admin_answer_fail(a, 400,
+                    least > 0 ? "the body is a number from 1 to 1000000"
+                              : "the body is a number from 0 to 1000000");
   return false;
 }
 
 /* Set the limit of all gates of the cluster. Returns false: it was answered. */
-static bool set_leased(struct answer *a, struct lease *lease) {
+static bool admin_answer_set_leased(struct answer *a, struct lease *lease) {
   const char *why = "";
   enum cluster_change change =
-      cluster_set_limit(a->from->program->cluster, lease, (uint32_t)a->number, &why);
+      gate_cluster_set_limit(a->from->program->cluster, lease, (uint32_t)a->number, &why);
   if (change == CLUSTER_CHANGED) return true;
   char words[128] = "cluster: ";
   strncat(words, why, sizeof words - sizeof "cluster: ");
-  fail(a, change == CLUSTER_IS_AWAY ? 503 : 502, words);
+  admin_answer_fail(a, change == CLUSTER_IS_AWAY ? 503 : 502, words);
   return false;
 }
 
-static void set_limit(struct answer *a) {
+static void admin_answer_set_limit(struct answer *a) {
   struct json j = {.to = &a->text};
   struct lease *lease = gate_lease(a->gate);
   uint32_t before = gate_limit(a->gate);
-  if (lease && !set_leased(a, lease)) return;
+  if (lease && !admin_answer_set_leased(a, lease)) return;
   gate_set_limit(a->gate, (uint32_t)a->number);
   uint32_t after = lease ? (uint32_t)a->number : volt_sem_limit(&a->gate->permits);
   uint32_t held = gate_held(a->gate), excess = volt_sem_excess(&a->gate->permits);
@@ -312,7 +312,7 @@ static void set_limit(struct answer *a) {
   json_end_object(&j);
 }
 
-static void set_queue(struct answer *a) {
+static void admin_answer_set_queue(struct answer *a) {
   struct json j = {.to = &a->text};
   uint32_t before = atomic_load_explicit(&a->gate->queue_bound, memory_order_relaxed);
   gate_set_queue(a->gate, (uint32_t)a->number);
@@ -325,19 +325,20 @@ static void set_queue(struct answer *a) {
   json_end_object(&j);
 }
 
-static void set_tenant(struct answer *a) {
+static void admin_answer_set_tenant(struct answer *a) {
   struct json j = {.to = &a->text};
   struct tenants *tenants = gate_tenants(a->gate);
   if (a->number == 0 && a->from->program->cluster) {
-    fail(a, 409, "cluster: a limit that all gates have cannot be taken away by one of them");
+    admin_answer_fail(a, 409,
+                      "cluster: a limit that all gates have cannot be taken away by one of them");
     return;
   }
   if (tenants == NULL || !tenants_set_limit(tenants, a->tenant, (uint32_t)a->number)) {
-    fail(a, 404, "there is no tenant of that name");
+    admin_answer_fail(a, 404, "there is no tenant of that name");
     return;
   }
   struct lease *lease = tenants_lease(tenants, a->tenant);
-  if (lease && !set_leased(a, lease)) return;
+  if (lease && !admin_answer_set_leased(a, lease)) return;
   log_line(LOG_INFO, a->gate->name, "limit of tenant %s: %u, asked for by %s", a->tenant,
            (unsigned)a->number, a->client);
   json_put_object(&j, NULL);
@@ -347,10 +348,10 @@ static void set_tenant(struct answer *a) {
   json_end_object(&j);
 }
 
-static void reload(struct answer *a) {
+static void admin_answer_reload(struct answer *a) {
   char *wrong = program_reload(a->from->program);
   if (wrong != NULL) {
-    fail(a, 409, wrong);
+    admin_answer_fail(a, 409, wrong);
   } else {
     OUTPUT(&a->text, "{\"ok\":true}");
   }
@@ -359,126 +360,130 @@ static void reload(struct answer *a) {
 
 /* ---- what takes long ---- */
 
-static int severity(const char *state) {
+static int admin_answer_severity(const char *state) {
   static const char *const states[] = {"up", "cluster", "silent", "breaker", "draining"};
   int i = 0;
   while (strcmp(state, states[i]) != 0) i++;
   return i;
 }
 
-static void say_health(struct answer *a) {
+static void admin_answer_say_health(struct answer *a) {
   struct view view;
-  if (!view_read(&view, a->from->program)) {
-    fail(a, 500, "no memory");
+  if (!top_view_read(&view, a->from->program)) {
+    admin_answer_fail(a, 500, "no memory");
     return;
   }
   const char *worst = "up", *gate = NULL, *closed = NULL;
   for (size_t i = 0; i < view.count; i++) {
     const char *state = status_state(a->from->program, &view.gates[i]);
-    if (severity(state) > severity(worst)) {
+    if (admin_answer_severity(state) > admin_answer_severity(worst)) {
       worst = state;
       gate = view.gates[i].gate->name;
     }
-    if (closed == NULL) closed = cluster_closed(a->from->program, &view.gates[i]);
+    if (closed == NULL) closed = cluster_status_closed(a->from->program, &view.gates[i]);
   }
-  if (severity(worst) == 0 && closed != NULL) {
+  if (admin_answer_severity(worst) == 0 && closed != NULL) {
     worst = "cluster";
     gate = closed;
   }
-  output_string(&a->text, severity(worst) == 0 ? "ok" : worst);
-  if (severity(worst) != 0 && strcmp(worst, "draining") != 0) {
+  output_string(&a->text, admin_answer_severity(worst) == 0 ? "ok" : worst);
+  if (admin_answer_severity(worst) != 0 && strcmp(worst, "draining") != 0) {
     OUTPUT(&a->text, ": ");
     output_string(&a->text, gate);
   }
   OUTPUT(&a->text, "\n");
-  if (severity(worst) != 0) a->status = 503;
-  view_free(&view);
+  if (admin_answer_severity(worst) != 0) a->status = 503;
+  top_view_free(&view);
 }
 
-static void write_page(struct answer *a) {
+static void admin_answer_write_page(struct answer *a) {
   output_bytes(&a->text, page_html, page_html_size);
 }
 
-void answer_work(struct answer *a) {
+void admin_answer_work(struct answer *a) {
   struct answers *from = a->from;
   uint64_t now_ns = volt_rt_now_ns(from->program->rt);
   bool is_whole = true;
-  succeed(a, JSON_TYPE);
+  admin_answer_succeed(a, JSON_TYPE);
   switch (a->route) {
     case ROUTE_NONE: break;
     case ROUTE_PAGE:
-      succeed(a, "text/html; charset=utf-8");
-      write_page(a);
+      admin_answer_succeed(a, "text/html; charset=utf-8");
+      admin_answer_write_page(a);
       break;
     case ROUTE_METRICS:
-      succeed(a, METRICS_TYPE);
+      admin_answer_succeed(a, METRICS_TYPE);
       is_whole = metrics_write(&a->text, from->program, &from->resources);
       break;
     case ROUTE_STATUS:
       is_whole = status_write(&a->text, from->program, &from->history,
                               (struct status_of){!a->is_of_one, a->gate});
       break;
-    case ROUTE_QUEUE: is_whole = queue_write(&a->text, a->gate, now_ns, (size_t)a->number); break;
+    case ROUTE_QUEUE:
+      is_whole = status_queue_write(&a->text, a->gate, now_ns, (size_t)a->number);
+      break;
     case ROUTE_HOLDERS:
-      is_whole = holders_write(&a->text, a->gate, now_ns, (size_t)a->number);
+      is_whole = status_holders_write(&a->text, a->gate, now_ns, (size_t)a->number);
       break;
     case ROUTE_HISTORY:
       history_write(&a->text, &from->history, a->gate, a->since_ns, now_ns);
       break;
     case ROUTE_HEALTH:
-      succeed(a, TEXT_TYPE);
-      say_health(a);
+      admin_answer_succeed(a, TEXT_TYPE);
+      admin_answer_say_health(a);
       break;
     case ROUTE_DUMP:
-      succeed(a, TEXT_TYPE);
-      is_whole = sight_write_dump(&a->text, from->program->rt,
-                                  a->is_each ? VOLT_DUMP_EACH | VOLT_DUMP_STACKS : 0);
+      admin_answer_succeed(a, TEXT_TYPE);
+      is_whole = admin_sight_write_dump(&a->text, from->program->rt,
+                                        a->is_each ? VOLT_DUMP_EACH | VOLT_DUMP_STACKS : 0);
       break;
-    case ROUTE_SET_LIMIT: set_limit(a); break;
-    case ROUTE_SET_QUEUE: set_queue(a); break;
-    case ROUTE_SET_TENANT: set_tenant(a); break;
-    case ROUTE_RELOAD: reload(a); break;
+    case ROUTE_SET_LIMIT: admin_answer_set_limit(a); break;
+    case ROUTE_SET_QUEUE: admin_answer_set_queue(a); break;
+    case ROUTE_SET_TENANT: admin_answer_set_tenant(a); break;
+    case ROUTE_RELOAD: admin_answer_reload(a); break;
     case ROUTE_DRAIN:
       a->drains = true;
       OUTPUT(&a->text, "{\"ok\":true}");
       break;
   }
-  if (is_change(a->route) && a->status == 200) OUTPUT(&a->text, "\n");
+  if (admin_answer_is_change(a->route) && a->status == 200) OUTPUT(&a->text, "\n");
   if (is_whole && !a->text.is_cut) return;
   output_free(&a->text);
-  fail(a, 500, "no memory");
+  admin_answer_fail(a, 500, "no memory");
 }
 
-bool answer_begin(struct answer *a, struct answers *from, const struct request *r,
-                  struct text body) {
+bool admin_answer_begin(struct answer *a, struct answers *from, const struct request *r,
+                        struct text body) {
   a->from = from;
   a->is_head = r->method == METHOD_HEAD;
   int status = guard_host(r, from->own_name[0] != '\0' ? from->own_name : NULL);
   if (status != 0) {
-    fail(a, status, "the field Host is not an address, localhost, or the configured name");
+    admin_answer_fail(a, status,
+                      "the field Host is not an address, localhost, or the configured name");
     return false;
   }
   if (r->method == METHOD_UNKNOWN) {
-    fail(a, 501, "this method is not known");
+    admin_answer_fail(a, 501, "this method is not known");
     return false;
   }
-  a->route = r->is_asterisk ? ROUTE_NONE : find_route(a, r);
+  a->route = r->is_asterisk ? ROUTE_NONE : admin_answer_find_route(a, r);
   if (a->route == ROUTE_NONE) {
-    fail(a, 404, "there is nothing at this path");
+    admin_answer_fail(a, 404, "there is nothing at this path");
     return false;
   }
-  if (!is_allowed(a->route, r->method)) {
-    a->allow = allowed(a->route);
-    fail(a, 405, "this path has another method");
+  if (!admin_answer_is_allowed(a->route, r->method)) {
+    a->allow = admin_answer_allowed(a->route);
+    admin_answer_fail(a, 405, "this path has another method");
     return false;
   }
-  if (needs_token(a->route) && !check_token(a, r)) return false;
-  return is_change(a->route) ? read_change(a, body) : read_query(a, r);
+  if (admin_answer_needs_token(a->route) && !admin_answer_check_token(a, r)) return false;
+  return admin_answer_is_change(a->route) ? admin_answer_read_change(a, body)
+                                          : admin_answer_read_query(a, r);
 }
 
 /* ---- the head ---- */
 
-static const char *reason(int status) {
+static const char *admin_answer_reason(int status) {
   switch (status) {
     case 200: return "200 OK";
     case 400: return "400 Bad Request";
@@ -501,12 +506,13 @@ static const char *reason(int status) {
   }
 }
 
-size_t answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now_s, bool closes) {
+size_t admin_answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now_s,
+                         bool closes) {
   char date[DATE_SIZE];
   struct writer w = {to, to + ANSWER_HEAD_MAX, false};
   date_write(date, now_s);
   PUT(&w, "HTTP/1.1 ");
-  put_string(&w, reason(a->status));
+  put_string(&w, admin_answer_reason(a->status));
   PUT(&w, "\r\nDate: ");
   put_text(&w, (struct text){date, sizeof date});
   PUT(&w, "\r\nContent-Type: ");
@@ -530,11 +536,11 @@ size_t answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now
   return (size_t)(w.at - to);
 }
 
-struct text answer_body(const struct answer *a) {
+struct text admin_answer_body(const struct answer *a) {
   return (struct text){a->text.at, a->is_head ? 0 : a->text.size};
 }
 
-void answer_end(struct answer *a) {
+void admin_answer_end(struct answer *a) {
   struct program *drained = a->drains && a->status == 200 ? a->from->program : NULL;
   output_free(&a->text);
   *a = (struct answer){.status = 0};

@@ -54,27 +54,28 @@ struct answer {
       drains; /* when it was sent: without clients the program ends at once, and its answers, too */
 };
 
-void answers_init(struct answers *from, struct program *p);
-void answers_destroy(struct answers *from);
+void admin_answers_init(struct answers *from, struct program *p);
+void admin_answers_destroy(struct answers *from);
 
-/* Begin to answer. r, body: in use until the answer is sent. Returns true: answer_work() has to be
+/* Begin to answer. r, body: in use until the answer is sent. Returns true: admin_answer_work() has to be
  * called, on a thread that may block; false: the answer is there. */
-bool answer_begin(struct answer *a, struct answers *from, const struct request *r,
-                  struct text body);
+bool admin_answer_begin(struct answer *a, struct answers *from, const struct request *r,
+                        struct text body);
 
 /* Do what takes long. */
-void answer_work(struct answer *a);
+void admin_answer_work(struct answer *a);
 
 /* Answer with a status, and words that say why, as JSON. Forgets what was there. */
-void answer_fail(struct answer *a, int status, const char *words);
+void admin_answer_fail(struct answer *a, int status, const char *words);
 
 /* Write the head. closes: the connection ends after it. Returns how many bytes. */
-size_t answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now_s, bool closes);
+size_t admin_answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now_s,
+                         bool closes);
 
 /* What follows the head. */
-struct text answer_body(const struct answer *a);
+struct text admin_answer_body(const struct answer *a);
 
 /* It was sent, or cannot be: begin to drain, if that was asked for. Makes it all-zero again. */
-void answer_end(struct answer *a);
+void admin_answer_end(struct answer *a);
 
 #endif

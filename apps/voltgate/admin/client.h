@@ -28,23 +28,23 @@ struct client_link {
 /* Ask. method: "GET", "PUT", "POST". path: with a slash, encoded. body: NULL: none.
  * Returns true: link->status and link->answer are there; false: there is no answer, link->why says
  * why. */
-bool client_ask(struct client_link *link, const char *method, const char *path, const char *body,
-                uint64_t within_ns);
+bool admin_client_ask(struct client_link *link, const char *method, const char *path,
+                      const char *body, uint64_t within_ns);
 
 /* Write a name as a part of a path or a query. */
-void client_encode(struct output *to, const char *name);
+void admin_client_encode(struct output *to, const char *name);
 
-void client_close(struct client_link *link);
+void admin_client_close(struct client_link *link);
 
 #if VOLTGATE_JANSSON
 /* Read an answer. Returns NULL: it is no JSON object. The caller calls json_decref(). */
-json_t *answer_json(const char *bytes, size_t size);
+json_t *admin_client_json(const char *bytes, size_t size);
 
 /* A path names members of objects within each other: "last.wait_s.p99". What is not there is 0, "", or
  * NULL. */
-json_t *json_at(const json_t *object, const char *path);
-double json_number_at(const json_t *object, const char *path);
-const char *json_text_at(const json_t *object, const char *path);
+json_t *admin_client_json_at(const json_t *object, const char *path);
+double admin_client_json_number_at(const json_t *object, const char *path);
+const char *admin_client_json_text_at(const json_t *object, const char *path);
 #endif
 
 #endif

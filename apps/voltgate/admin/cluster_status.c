@@ -10,11 +10,11 @@
 
 /* ---- JSON ---- */
 
-void cluster_put_process(struct json *j, struct program *p) {
+void cluster_status_put_process(struct json *j, struct program *p) {
   struct cluster_view v;
   char session[24];
   if (!p->cluster) return;
-  cluster_read(p->cluster, &v);
+  gate_cluster_read(p->cluster, &v);
   snprintf(session, sizeof session, "0x%" PRIx64, v.session);
   json_put_object(j, "cluster");
   json_put_string(j, "state", v.state);
@@ -31,9 +31,9 @@ void cluster_put_process(struct json *j, struct program *p) {
   json_end_object(j);
 }
 
-static void put_now(struct json *j, const struct lease_view *l) {
+static void cluster_status_put_now(struct json *j, const struct lease_view *l) {
   json_put_string(j, "name", l->name);
-  json_put_string(j, "mode", lease_mode_name(l->mode));
+  json_put_string(j, "mode", leased_mode_name(l->mode));
   json_put_number(j, "limit", l->limit);
   json_put_number(j, "leased", l->leased);
   json_put_number(j, "in_force", l->in_force);
@@ -42,11 +42,11 @@ static void put_now(struct json *j, const struct lease_view *l) {
   json_put_condition(j, "queued", l->is_queued);
 }
 
-void cluster_put_gate(struct json *j, const struct gate_view *v) {
+void cluster_status_put_gate(struct json *j, const struct gate_view *v) {
   const struct lease_view *l = &v->lease;
   if (!v->is_leased) return;
   json_put_object(j, "cluster");
-  put_now(j, l);
+  cluster_status_put_now(j, l);
   json_put_string(j, "wrong", l->wrong ? l->wrong : "");
   json_put_string(j, "away", l->away);
   json_put_number(j, "unproved", l->unproved);
@@ -66,20 +66,20 @@ void cluster_put_gate(struct json *j, const struct gate_view *v) {
   json_end_object(j);
 }
 
-void cluster_put_queue(struct json *j, struct gate *gate) {
+void cluster_status_put_queue(struct json *j, struct gate *gate) {
   struct lease *lease = gate_lease(gate);
   struct lease_view l;
   if (!lease) return;
-  lease_read(lease, &l);
+  gate_lease_read(lease, &l);
   json_put_object(j, "cluster");
-  put_now(j, &l);
+  cluster_status_put_now(j, &l);
   json_end_object(j);
 }
 
-const char *cluster_closed(struct program *p, const struct gate_view *v) {
+const char *cluster_status_closed(struct program *p, const struct gate_view *v) {
   struct cluster_view c;
   if (!v->is_leased || !p->cluster || v->lease.mode != LEASE_CLOSED) return NULL;
-  cluster_read(p->cluster, &c);
+  gate_cluster_read(p->cluster, &c);
   return c.is_connected ? "connecting" : c.state;
 }
 
@@ -145,7 +145,7 @@ static const struct {
      "How often this one did not queue for a while, because its link is slow.", rests_of},
 };
 
-static void put_modes(struct output *to, const struct view *view) {
+static void cluster_status_put_modes(struct output *to, const struct view *view) {
   static const char name[] = "voltgate_cluster_mode";
   metrics_put_family(to, name, "gauge",
                      "1 for what the limit in force is: leased, or what cluster-away says.");
@@ -155,14 +155,14 @@ static void put_modes(struct output *to, const struct view *view) {
     for (int mode = LEASE_LEASED; v->is_leased && mode <= LEASE_CLOSED; mode++) {
       metrics_put_series(to, name, "", &s);
       OUTPUT(to, ",mode=\"");
-      metrics_put_label(to, lease_mode_name((enum lease_mode)mode));
+      metrics_put_label(to, leased_mode_name((enum lease_mode)mode));
       OUTPUT(to, "\"");
       metrics_put_value(to, v->lease.mode == (enum lease_mode)mode);
     }
   }
 }
 
-static void put_gates(struct output *to, const struct view *view) {
+static void cluster_status_put_gates(struct output *to, const struct view *view) {
   for (size_t i = 0; i < sizeof lease_numbers / sizeof *lease_numbers; i++) {
     const char *name = lease_numbers[i].name;
     metrics_put_family(to, name, lease_numbers[i].type, lease_numbers[i].help);
@@ -174,12 +174,12 @@ static void put_gates(struct output *to, const struct view *view) {
       metrics_put_value(to, lease_numbers[i].of(&v->lease));
     }
   }
-  put_modes(to, view);
+  cluster_status_put_modes(to, view);
 }
 
-static void put_process(struct output *to, struct program *p) {
+static void cluster_status_put_process_metrics(struct output *to, struct program *p) {
   struct cluster_view v;
-  cluster_read(p->cluster, &v);
+  gate_cluster_read(p->cluster, &v);
   metrics_put_own(to, "voltgate_cluster_connected", "gauge",
                   "1 while a server of the ensemble answers.", v.is_connected);
   metrics_put_own_seconds(to, "voltgate_cluster_valid_seconds", "gauge",
@@ -197,8 +197,8 @@ static void put_process(struct output *to, struct program *p) {
                   "Sessions that ended without our doing.", v.expired);
 }
 
-void cluster_put_metrics(struct output *to, struct program *p, const struct view *view) {
+void cluster_status_put_metrics(struct output *to, struct program *p, const struct view *view) {
   if (!p->cluster) return;
-  put_process(to, p);
-  put_gates(to, view);
+  cluster_status_put_process_metrics(to, p);
+  cluster_status_put_gates(to, view);
 }

@@ -8,7 +8,7 @@
 /* ---- Host ---- */
 
 /* The host without its port. */
-static struct text without_port(struct text host) {
+static struct text guard_without_port(struct text host) {
   if (host.size > 0 && host.at[0] == '[') {
     const char *close = memchr(host.at, ']', host.size);
     return (struct text){host.at, close != NULL ? (size_t)(close - host.at) + 1 : 0};
@@ -17,7 +17,7 @@ static struct text without_port(struct text host) {
   return (struct text){host.at, colon != NULL ? (size_t)(colon - host.at) : host.size};
 }
 
-static bool is_address(struct text host) {
+static bool guard_is_address(struct text host) {
   char text[INET6_ADDRSTRLEN + 1];
   unsigned char bytes[16];
   int family = AF_INET;
@@ -34,8 +34,8 @@ static bool is_address(struct text host) {
 int guard_host(const struct request *r, const char *own_name) {
   struct text host;
   if (!request_field(r, FIELD_HOST, &host)) return 400;
-  host = without_port(host);
-  if (host.size > 0 && is_address(host)) return 0;
+  host = guard_without_port(host);
+  if (host.size > 0 && guard_is_address(host)) return 0;
   if (text_is(host, TEXT("localhost"))) return 0;
   if (own_name != NULL && text_is(host, (struct text){own_name, strlen(own_name)})) return 0;
   return 403;
@@ -45,7 +45,7 @@ int guard_host(const struct request *r, const char *own_name) {
 
 /* A request of a program has no Origin. One of a page has, and it must be the page that we serve:
  * "http://" and what the field Host says. */
-static bool is_own_origin(const struct request *r) {
+static bool guard_is_own_origin(const struct request *r) {
   struct text origin, host;
   if (r->lines[FIELD_ORIGIN] == 0) return true;
   if (!request_field(r, FIELD_ORIGIN, &origin) || !request_field(r, FIELD_HOST, &host)) {
@@ -59,7 +59,7 @@ static bool is_own_origin(const struct request *r) {
 }
 
 /* Digests are compared, so that the time says nothing of the token, nor of its length. */
-static bool is_token(struct text given, const char *token) {
+static bool guard_is_token(struct text given, const char *token) {
   unsigned char one[SHA256_DIGEST_LENGTH], other[SHA256_DIGEST_LENGTH];
   SHA256((const unsigned char *)given.at, given.size, one);
   SHA256((const unsigned char *)token, strlen(token), other);
@@ -69,7 +69,7 @@ static bool is_token(struct text given, const char *token) {
 int guard_change(const struct request *r, const char *token) {
   static const char scheme[] = "Bearer ";
   struct text given;
-  if (!is_own_origin(r)) return 403;
+  if (!guard_is_own_origin(r)) return 403;
   if (token == NULL || token[0] == '\0') return 403;
   if (!request_field(r, FIELD_AUTHORIZATION, &given)) return 401;
   if (given.size < sizeof scheme - 1 ||
@@ -77,5 +77,5 @@ int guard_change(const struct request *r, const char *token) {
     return 401;
   }
   given = text_trim((struct text){given.at + sizeof scheme - 1, given.size - sizeof scheme + 1});
-  return is_token(given, token) ? 0 : 401;
+  return guard_is_token(given, token) ? 0 : 401;
 }

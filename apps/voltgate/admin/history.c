@@ -20,14 +20,14 @@ void history_destroy(struct history *h) {
   pthread_mutex_destroy(&h->lock);
 }
 
-static struct gate_history *find(struct history *h, const struct gate *gate) {
+static struct gate_history *history_find(struct history *h, const struct gate *gate) {
   struct gate_history *at = h->first;
   while (at != NULL && at->gate != gate) at = at->next;
   return at;
 }
 
-static struct gate_history *find_or_add(struct history *h, struct gate *gate) {
-  struct gate_history *found = find(h, gate);
+static struct gate_history *history_find_or_add(struct history *h, struct gate *gate) {
+  struct gate_history *found = history_find(h, gate);
   if (found != NULL) return found;
   found = calloc(1, sizeof *found);
   if (found == NULL) return NULL; /* this gate has no history, then */
@@ -51,7 +51,7 @@ static const struct {
 };
 
 /* The next row from *i on that has a column, or NULL. */
-static const struct number *next_number(size_t *i) {
+static const struct number *history_next_number(size_t *i) {
   while (*i < gate_numbers.count) {
     const struct number *n = &gate_numbers.at[(*i)++];
     if (n->history != NULL) return n;
@@ -59,22 +59,23 @@ static const struct number *next_number(size_t *i) {
   return NULL;
 }
 
-static void add_second(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
+static void history_add_second(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
   struct gate_view d = *v; /* how it is, and what was counted since */
   statistics_subtract(&d.statistics, &g->moments[(g->moment_count - 1) % HISTORY_MOMENTS].values);
   struct second *s = &g->seconds[g->count++ % HISTORY_SECONDS];
   const struct number *n;
   s->at_ns = now_ns;
   size_t column = 0, i = 0;
-  while ((n = next_number(&i)) != NULL) s->numbers[column++] = number_of(n, &d);
+  while ((n = history_next_number(&i)) != NULL) s->numbers[column++] = number_of(n, &d);
   for (i = 0; i < HISTORY_TIMES; i++) {
     const void *times = (const char *)&d.statistics + history_times[i].offset;
     s->times_ns[i] = volt_histogram_at_ns(times, history_times[i].share);
   }
 }
 
-static void sample_gate(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
-  if (g->moment_count > 0) add_second(g, v, now_ns);
+static void history_sample_gate(struct gate_history *g, const struct gate_view *v,
+                                uint64_t now_ns) {
+  if (g->moment_count > 0) history_add_second(g, v, now_ns);
   uint64_t place = g->moment_count++ % HISTORY_MOMENTS;
   g->moments[place].at_ns = now_ns;
   g->moments[place].values = v->statistics;
@@ -82,14 +83,14 @@ static void sample_gate(struct gate_history *g, const struct gate_view *v, uint6
 
 void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
   struct view view;
-  if (!view_read(&view, p)) return; /* this second is missing */
+  if (!top_view_read(&view, p)) return; /* this second is missing */
   pthread_mutex_lock(&h->lock);
   for (size_t i = 0; i < view.count; i++) {
-    struct gate_history *g = find_or_add(h, view.gates[i].gate);
-    if (g != NULL) sample_gate(g, &view.gates[i], now_ns);
+    struct gate_history *g = history_find_or_add(h, view.gates[i].gate);
+    if (g != NULL) history_sample_gate(g, &view.gates[i], now_ns);
   }
   pthread_mutex_unlock(&h->lock);
-  view_free(&view);
+  top_view_free(&view);
 }
 
 /* The counters are read under the lock: so they were read after those of any moment, and none of
@@ -99,7 +100,7 @@ uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_n
   uint64_t passed_ns = 0;
   *values = (struct statistics_values){.counts = {0}};
   pthread_mutex_lock(&h->lock);
-  const struct gate_history *g = find(h, gate);
+  const struct gate_history *g = history_find(h, gate);
   if (g != NULL && g->moment_count > 0) {
     uint64_t oldest = g->moment_count < HISTORY_MOMENTS ? 0 : g->moment_count - HISTORY_MOMENTS;
     uint64_t at_ns = g->moments[oldest % HISTORY_MOMENTS].at_ns;
@@ -113,21 +114,21 @@ uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_n
 
 /* ---- as JSON ---- */
 
-static void put_second(struct json *j, const struct second *s) {
+static void history_put_second(struct json *j, const struct second *s) {
   size_t column = 0, i = 0;
   json_put_array(j, NULL);
   json_put_seconds(j, NULL, s->at_ns);
-  while (next_number(&i) != NULL) json_put_number(j, NULL, s->numbers[column++]);
+  while (history_next_number(&i) != NULL) json_put_number(j, NULL, s->numbers[column++]);
   for (i = 0; i < HISTORY_TIMES; i++) json_put_seconds(j, NULL, s->times_ns[i]);
   json_end_array(j);
 }
 
-static void put_columns(struct json *j) {
+static void history_put_columns(struct json *j) {
   const struct number *n;
   size_t i = 0;
   json_put_array(j, "columns");
   json_put_string(j, NULL, "at_s");
-  while ((n = next_number(&i)) != NULL) json_put_string(j, NULL, n->history);
+  while ((n = history_next_number(&i)) != NULL) json_put_string(j, NULL, n->history);
   for (i = 0; i < HISTORY_TIMES; i++) json_put_string(j, NULL, history_times[i].column);
   json_end_array(j);
 }
@@ -138,14 +139,14 @@ void history_write(struct output *to, struct history *h, struct gate *gate, uint
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", gate->name);
   json_put_seconds(&j, "now_s", now_ns);
-  put_columns(&j);
+  history_put_columns(&j);
   json_put_array(&j, "seconds");
   pthread_mutex_lock(&h->lock);
-  const struct gate_history *g = find(h, gate);
+  const struct gate_history *g = history_find(h, gate);
   uint64_t count = g != NULL ? g->count : 0;
   for (uint64_t i = count > HISTORY_SECONDS ? count - HISTORY_SECONDS : 0; i < count; i++) {
     const struct second *s = &g->seconds[i % HISTORY_SECONDS];
-    if (s->at_ns > since_ns) put_second(&j, s);
+    if (s->at_ns > since_ns) history_put_second(&j, s);
   }
   pthread_mutex_unlock(&h->lock);
   json_end_array(&j);

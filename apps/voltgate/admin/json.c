@@ -3,7 +3,7 @@
 
 #include "common/json_text.h"
 
-static void begin(struct json *j, const char *key) {
+static void json_put_name(struct json *j, const char *key) {
   if (j->needs_comma) OUTPUT(j->to, ",");
   j->needs_comma = true;
   if (key == NULL) return;
@@ -13,7 +13,7 @@ static void begin(struct json *j, const char *key) {
 }
 
 void json_put_object(struct json *j, const char *key) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "{");
   j->needs_comma = false;
 }
@@ -24,7 +24,7 @@ void json_end_object(struct json *j) {
 }
 
 void json_put_array(struct json *j, const char *key) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "[");
   j->needs_comma = false;
 }
@@ -37,7 +37,7 @@ void json_end_array(struct json *j) {
 /* ---- strings ---- */
 
 void json_put_string(struct json *j, const char *key, const char *value) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "\"");
   for (size_t left = strlen(value); left > 0;) {
     char escaped[7];
@@ -52,26 +52,26 @@ void json_put_string(struct json *j, const char *key, const char *value) {
 /* ---- other values ---- */
 
 void json_put_number(struct json *j, const char *key, uint64_t value) {
-  begin(j, key);
+  json_put_name(j, key);
   output_number(j->to, value);
 }
 
 void json_put_seconds(struct json *j, const char *key, uint64_t ns) {
-  begin(j, key);
+  json_put_name(j, key);
   output_seconds(j->to, ns);
 }
 
 void json_put_true(struct json *j, const char *key) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "true");
 }
 
 void json_put_false(struct json *j, const char *key) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "false");
 }
 
 void json_put_null(struct json *j, const char *key) {
-  begin(j, key);
+  json_put_name(j, key);
   OUTPUT(j->to, "null");
 }

@@ -26,8 +26,8 @@ enum {
 
 /* ---- lines ---- */
 
-static void put_bucket(struct output *to, const char *name, const struct series *s,
-                       uint64_t edge_ns, uint64_t count) {
+static void metrics_put_bucket(struct output *to, const char *name, const struct series *s,
+                               uint64_t edge_ns, uint64_t count) {
   metrics_put_series(to, name, "_bucket", s);
   OUTPUT(to, ",le=\"");
   if (edge_ns == UINT64_MAX) {
@@ -39,9 +39,9 @@ static void put_bucket(struct output *to, const char *name, const struct series 
   metrics_put_value(to, count);
 }
 
-static void put_sums(struct output *to, const char *name, const struct series *s, uint64_t sum_ns,
-                     uint64_t count) {
-  put_bucket(to, name, s, UINT64_MAX, count);
+static void metrics_put_sums(struct output *to, const char *name, const struct series *s,
+                             uint64_t sum_ns, uint64_t count) {
+  metrics_put_bucket(to, name, s, UINT64_MAX, count);
   metrics_put_series(to, name, "_sum", s);
   OUTPUT(to, "} ");
   output_seconds(to, sum_ns);
@@ -50,18 +50,18 @@ static void put_sums(struct output *to, const char *name, const struct series *s
   metrics_put_value(to, count);
 }
 
-static void put_histogram(struct output *to, const char *name, const struct series *s,
-                          const volt_histogram *values) {
+static void metrics_put_histogram(struct output *to, const char *name, const struct series *s,
+                                  const volt_histogram *values) {
   for (int edge = EDGE_FIRST; edge <= EDGE_LAST; edge += EDGE_STEP) {
     uint64_t edge_ns = UINT64_C(1) << edge;
-    put_bucket(to, name, s, edge_ns, volt_histogram_below(values, edge_ns));
+    metrics_put_bucket(to, name, s, edge_ns, volt_histogram_below(values, edge_ns));
   }
-  put_sums(to, name, s, values->sum_ns, values->count);
+  metrics_put_sums(to, name, s, values->sum_ns, values->count);
 }
 
 /* ---- numbers of a gate ---- */
 
-static void put_gate_numbers(struct output *to, const struct view *view) {
+static void metrics_put_gate_numbers(struct output *to, const struct view *view) {
   const char *before = "";
   for (size_t i = 0; i < gate_numbers.count; i++) {
     const struct number *n = &gate_numbers.at[i];
@@ -80,7 +80,7 @@ static void put_gate_numbers(struct output *to, const struct view *view) {
   }
 }
 
-static void put_refused(struct output *to, const struct view *view) {
+static void metrics_put_refused(struct output *to, const struct view *view) {
   static const char name[] = "voltgate_refused_total";
   metrics_put_family(to, name, "counter", "Clients that were refused or ended, by reason.");
   for (size_t g = 0; g < view->count; g++) {
@@ -88,23 +88,23 @@ static void put_refused(struct output *to, const struct view *view) {
     for (int reason = 0; reason < REASON_KINDS; reason++) {
       metrics_put_series(to, name, "", &s);
       OUTPUT(to, ",reason=\"");
-      metrics_put_label(to, reason_name((enum gate_reason)reason));
+      metrics_put_label(to, refusal_reason_name((enum gate_reason)reason));
       OUTPUT(to, "\"");
       metrics_put_value(to, view->gates[g].statistics.refused[reason]);
     }
   }
 }
 
-static void put_gate_histograms(struct output *to, const struct view *view) {
+static void metrics_put_gate_histograms(struct output *to, const struct view *view) {
   metrics_put_family(to, "voltgate_wait_seconds", "histogram", "From queueing to the permit.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
-    put_histogram(to, "voltgate_wait_seconds", &s, &view->gates[g].statistics.wait);
+    metrics_put_histogram(to, "voltgate_wait_seconds", &s, &view->gates[g].statistics.wait);
   }
   metrics_put_family(to, "voltgate_hold_seconds", "histogram", "From the permit to its return.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
-    put_histogram(to, "voltgate_hold_seconds", &s, &view->gates[g].statistics.hold);
+    metrics_put_histogram(to, "voltgate_hold_seconds", &s, &view->gates[g].statistics.hold);
   }
 }
 
@@ -129,7 +129,7 @@ struct tenant_list {
   bool has_failed;
 };
 
-static void read_times(struct times *times, const volt_shared_histogram_ *h) {
+static void metrics_read_times(struct times *times, const volt_shared_histogram_ *h) {
   volt_histogram values = {.count = 0};
   volt_shared_histogram_read_(h, &values);
   for (int i = 0; i < TENANT_EDGES; i++) {
@@ -140,7 +140,7 @@ static void read_times(struct times *times, const volt_shared_histogram_ *h) {
   times->sum_ns = values.sum_ns;
 }
 
-static void visit_tenant(void *arg, struct tenant *tenant) {
+static void metrics_visit_tenant(void *arg, struct tenant *tenant) {
   struct tenant_list *list = arg;
   struct tenant_line *at = make_room(list->at, list->count, &list->room, sizeof *at);
   if (at == NULL) {
@@ -150,21 +150,22 @@ static void visit_tenant(void *arg, struct tenant *tenant) {
   list->at = at;
   struct tenant_line *v = &list->at[list->count++];
   v->gate = list->gate;
-  tenant_view_read(&v->now, tenant);
+  top_view_read_tenant(&v->now, tenant);
   memcpy(v->name, tenant->name, sizeof v->name);
-  read_times(&v->wait, &tenant->wait);
-  read_times(&v->hold, &tenant->hold);
+  metrics_read_times(&v->wait, &tenant->wait);
+  metrics_read_times(&v->hold, &tenant->hold);
 }
 
-static void put_times(struct output *to, const char *name, const struct series *s,
-                      const struct times *times) {
+static void metrics_put_times(struct output *to, const char *name, const struct series *s,
+                              const struct times *times) {
   for (int i = 0; i < TENANT_EDGES; i++) {
-    put_bucket(to, name, s, UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP), times->at_most[i]);
+    metrics_put_bucket(to, name, s, UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP),
+                       times->at_most[i]);
   }
-  put_sums(to, name, s, times->sum_ns, times->count);
+  metrics_put_sums(to, name, s, times->sum_ns, times->count);
 }
 
-static void put_tenants(struct output *to, const struct tenant_list *list) {
+static void metrics_put_tenants(struct output *to, const struct tenant_list *list) {
   static const char wait[] = "voltgate_tenant_wait_seconds",
                     hold[] = "voltgate_tenant_hold_seconds";
   for (size_t i = 0; i < tenant_numbers.count; i++) {
@@ -180,31 +181,31 @@ static void put_tenants(struct output *to, const struct tenant_list *list) {
   metrics_put_family(to, wait, "histogram", "From queueing to the permit, by tenant.");
   for (size_t t = 0; t < list->count; t++) {
     struct series s = {list->at[t].gate, list->at[t].name};
-    put_times(to, wait, &s, &list->at[t].wait);
+    metrics_put_times(to, wait, &s, &list->at[t].wait);
   }
   metrics_put_family(to, hold, "histogram", "From the permit to its return, by tenant.");
   for (size_t t = 0; t < list->count; t++) {
     struct series s = {list->at[t].gate, list->at[t].name};
-    put_times(to, hold, &s, &list->at[t].hold);
+    metrics_put_times(to, hold, &s, &list->at[t].hold);
   }
 }
 
 /* Returns false: no memory. */
-static bool write_tenants(struct output *to, const struct view *view) {
+static bool metrics_write_tenants(struct output *to, const struct view *view) {
   struct tenant_list list = {.count = 0};
   for (size_t g = 0; g < view->count; g++) {
     list.gate = view->gates[g].gate->name;
     struct tenants *tenants = gate_tenants(view->gates[g].gate);
-    if (tenants != NULL) tenants_each(tenants, visit_tenant, &list);
+    if (tenants != NULL) tenants_each(tenants, metrics_visit_tenant, &list);
   }
-  if (list.count > 0) put_tenants(to, &list);
+  if (list.count > 0) metrics_put_tenants(to, &list);
   free(list.at);
   return !list.has_failed;
 }
 
 /* ---- the process ---- */
 
-static void put_process(struct output *to, const struct resources *resources) {
+static void metrics_put_process(struct output *to, const struct resources *resources) {
   struct resources_values v;
   resources_read(resources, &v);
   metrics_put_own(to, "process_open_fds", "gauge", "Descriptors that are open.", v.open_fds);
@@ -223,17 +224,17 @@ static void put_process(struct output *to, const struct resources *resources) {
 
 bool metrics_write(struct output *to, struct program *p, const struct resources *resources) {
   struct view view;
-  if (!view_read(&view, p)) return false;
+  if (!top_view_read(&view, p)) return false;
   metrics_put_own(to, "voltgate_up", "gauge", "1: voltgate runs.", 1);
   metrics_put_family(to, "voltgate_build_info", "gauge", "Always 1; the version is in a label.");
   OUTPUT(to, "voltgate_build_info{version=\"" VOLTGATE_VERSION "\"} 1\n");
-  put_gate_numbers(to, &view);
-  put_refused(to, &view);
-  put_gate_histograms(to, &view);
-  cluster_put_metrics(to, p, &view);
-  bool is_whole = write_tenants(to, &view);
-  sight_put_metrics(to, p);
-  put_process(to, resources);
-  view_free(&view);
+  metrics_put_gate_numbers(to, &view);
+  metrics_put_refused(to, &view);
+  metrics_put_gate_histograms(to, &view);
+  cluster_status_put_metrics(to, p, &view);
+  bool is_whole = metrics_write_tenants(to, &view);
+  admin_sight_put_metrics(to, p);
+  metrics_put_process(to, resources);
+  top_view_free(&view);
   return is_whole && !to->is_cut;
 }

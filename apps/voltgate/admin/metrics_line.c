@@ -19,7 +19,7 @@ void metrics_put_family(struct output *to, const char *name, const char *type, c
 
 /* What is no UTF-8, or would be obeyed by the terminal that shows it (C0, DEL, C1): each byte as
  * \xHH, so that names that differ stay different series. */
-static void put_bytes_of_label(struct output *to, const char *at, size_t size) {
+static void metrics_put_bytes_of_label(struct output *to, const char *at, size_t size) {
   static const char digits[] = "0123456789abcdef";
   for (size_t i = 0; i < size; i++) {
     unsigned char byte = (unsigned char)at[i];
@@ -33,7 +33,7 @@ void metrics_put_label(struct output *to, const char *value) {
     size_t bytes = volt_json_utf8_(value, left);
     if (bytes == 0 || (volt_json_is_control_(value, bytes) && *value != '\n')) {
       bytes = bytes > 0 ? bytes : 1;
-      put_bytes_of_label(to, value, bytes);
+      metrics_put_bytes_of_label(to, value, bytes);
     } else if (*value == '\n') {
       OUTPUT(to, "\\n");
     } else {

@@ -107,7 +107,7 @@ void numbers_put(struct json *j, const struct numbers *numbers, const char *grou
 /* ---- the list ---- */
 
 /* A cell; name: NULL: an empty one. */
-static void print_name(FILE *to, const char *before, const char *name, const char *label) {
+static void numbers_print_name(FILE *to, const char *before, const char *name, const char *label) {
   if (name == NULL) {
     fputs("| ", to);
   } else if (label != NULL) {
@@ -117,20 +117,20 @@ static void print_name(FILE *to, const char *before, const char *name, const cha
   }
 }
 
-static void print_rows(FILE *to, const struct numbers *numbers, const char *whose) {
+static void numbers_print_rows(FILE *to, const struct numbers *numbers, const char *whose) {
   for (size_t i = 0; i < numbers->count; i++) {
     const struct number *n = &numbers->at[i];
     char where[32];
     snprintf(where, sizeof where, "%s%s%s", whose, n->group, n->group[0] != '\0' ? "." : "");
-    print_name(to, "", n->metric, n->label);
-    print_name(to, where, n->status, NULL);
-    print_name(to, "", n->history, NULL);
+    numbers_print_name(to, "", n->metric, n->label);
+    numbers_print_name(to, where, n->status, NULL);
+    numbers_print_name(to, "", n->history, NULL);
     fprintf(to, "| %s |\n", n->help);
   }
 }
 
 void numbers_markdown(FILE *to) {
   fputs("| `/metrics` | `/status` | `/history` | |\n| --- | --- | --- | --- |\n", to);
-  print_rows(to, &gate_numbers, "");
-  print_rows(to, &tenant_numbers, "tenants[].");
+  numbers_print_rows(to, &gate_numbers, "");
+  numbers_print_rows(to, &tenant_numbers, "tenants[].");
 }

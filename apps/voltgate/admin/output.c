@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static bool make_room(struct output *to, size_t size) {
+static bool output_make_room(struct output *to, size_t size) {
   if (to->is_cut || size > OUTPUT_MAX - to->size) {
     to->is_cut = true;
     return false;
@@ -22,7 +22,7 @@ static bool make_room(struct output *to, size_t size) {
 }
 
 void output_bytes(struct output *to, const void *bytes, size_t size) {
-  if (size == 0 || (to->room - to->size < size && !make_room(to, size))) return;
+  if (size == 0 || (to->room - to->size < size && !output_make_room(to, size))) return;
   memcpy(to->at + to->size, bytes, size);
   to->size += size;
 }

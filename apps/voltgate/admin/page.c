@@ -10,8 +10,8 @@
 enum { DIGEST_TEXT = 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1 };
 
 /* The digest of what is between two tags, as the policy names it. */
-static void digest(char to[DIGEST_TEXT], const char *page, size_t size, const char *opening,
-                   const char *closing) {
+static void page_digest(char to[DIGEST_TEXT], const char *page, size_t size, const char *opening,
+                        const char *closing) {
   unsigned char bytes[SHA256_DIGEST_LENGTH];
   const char *from = memmem(page, size, opening, strlen(opening));
   const char *until = NULL;
@@ -24,10 +24,10 @@ static void digest(char to[DIGEST_TEXT], const char *page, size_t size, const ch
   EVP_EncodeBlock((unsigned char *)to, bytes, sizeof bytes);
 }
 
-void policy_write(char *to, size_t room, const char *page, size_t size) {
+void page_policy_write(char *to, size_t room, const char *page, size_t size) {
   char script[DIGEST_TEXT], style[DIGEST_TEXT];
-  digest(script, page, size, "<script>", "</script>");
-  digest(style, page, size, "<style>", "</style>");
+  page_digest(script, page, size, "<script>", "</script>");
+  page_digest(style, page, size, "<style>", "</style>");
   snprintf(to, room,
            "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; connect-src 'self'; "
            "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

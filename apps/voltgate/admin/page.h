@@ -10,6 +10,6 @@ extern const size_t page_html_size;
 /* Write the Content-Security-Policy of a page with one <style> and one <script>, by their digests: it
  * may run and use these, and ask this server. Nothing else: no other script, no other host, no frame
  * around it. room: 512 is enough. */
-void policy_write(char *to, size_t room, const char *page, size_t size);
+void page_policy_write(char *to, size_t room, const char *page, size_t size);
 
 #endif

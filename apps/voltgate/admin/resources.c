@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t clock_ms(clockid_t clock) {
+static uint64_t resources_clock_ms(clockid_t clock) {
   struct timespec now;
   if (clock_gettime(clock, &now) != 0) return 0;
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
@@ -21,7 +21,7 @@ static uint64_t clock_ms(clockid_t clock) {
 
 /* The 22nd field of /proc/self/stat is the start, in ticks since the system's. The second may have
  * spaces and parentheses, so the others are counted from its last one. */
-static uint64_t read_start_ms(void) {
+static uint64_t resources_read_start_ms(void) {
   char text[1024];
   int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
@@ -31,7 +31,7 @@ static uint64_t read_start_ms(void) {
   char *at = strrchr(text, ')');
   for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
   long per_second = sysconf(_SC_CLK_TCK);
-  uint64_t now = clock_ms(CLOCK_REALTIME), up = clock_ms(CLOCK_BOOTTIME);
+  uint64_t now = resources_clock_ms(CLOCK_REALTIME), up = resources_clock_ms(CLOCK_BOOTTIME);
   if (at == NULL || per_second <= 0 || now < up) return 0;
   return now - up + strtoull(at + 1, NULL, 10) * 1000 / (uint64_t)per_second;
 }
@@ -39,7 +39,7 @@ static uint64_t read_start_ms(void) {
 void resources_open(struct resources *r) {
   r->descriptors = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   r->memory = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  r->start_ms = read_start_ms();
+  r->start_ms = resources_read_start_ms();
 }
 
 void resources_close(struct resources *r) {
@@ -49,7 +49,7 @@ void resources_close(struct resources *r) {
 }
 
 /* Since Linux 6.2 the directory's size says it; before, its entries are counted. */
-static uint64_t count_descriptors(int directory) {
+static uint64_t resources_count_descriptors(int directory) {
   struct stat status;
   if (directory < 0 || fstat(directory, &status) != 0) return UINT64_MAX;
   if (status.st_size > 0) return (uint64_t)status.st_size;
@@ -66,7 +66,7 @@ static uint64_t count_descriptors(int directory) {
   return count - 1; /* but the copy */
 }
 
-static uint64_t read_resident(int file) {
+static uint64_t resources_read_resident(int file) {
   char text[128];
   ssize_t size = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
   if (size <= 0) return UINT64_MAX;
@@ -79,9 +79,9 @@ static uint64_t read_resident(int file) {
 void resources_read(const struct resources *r, struct resources_values *values) {
   struct rlimit limit;
   struct timespec used;
-  *values = (struct resources_values){.open_fds = count_descriptors(r->descriptors),
+  *values = (struct resources_values){.open_fds = resources_count_descriptors(r->descriptors),
                                       .max_fds = UINT64_MAX,
-                                      .resident_bytes = read_resident(r->memory),
+                                      .resident_bytes = resources_read_resident(r->memory),
                                       .cpu_ns = UINT64_MAX};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     values->max_fds = limit.rlim_cur;

@@ -9,7 +9,7 @@
 /* ---- text ---- */
 
 /* How many bytes the next character has, and how many columns; columns 0: it is not shown. */
-static size_t next_character(const struct screen *s, const char *text, unsigned *columns) {
+static size_t screen_next_character(const struct screen *s, const char *text, unsigned *columns) {
   unsigned char byte = (unsigned char)*text;
   *columns = byte >= ' ' && byte < 127;
   if (byte < 128 || !s->is_utf8) return 1;
@@ -22,26 +22,26 @@ static size_t next_character(const struct screen *s, const char *text, unsigned 
   return size;
 }
 
-static unsigned columns_of(const struct screen *s, const char *text) {
+static unsigned screen_columns_of(const struct screen *s, const char *text) {
   unsigned all = 0;
   while (*text != '\0') {
     unsigned columns;
-    text += next_character(s, text, &columns);
+    text += screen_next_character(s, text, &columns);
     all += columns > 0 ? columns : 1;
   }
   return all;
 }
 
-static void put_spaces(struct screen *s, unsigned count) {
+static void screen_put_spaces(struct screen *s, unsigned count) {
   if (screen_lines_left(s) == 0) return;
   for (; count > 0 && s->column < s->width; count--, s->column++) OUTPUT(s->to, " ");
 }
 
 /* At most so many columns, and none behind the edge. */
-static void put(struct screen *s, unsigned most, const char *text) {
+static void screen_put(struct screen *s, unsigned most, const char *text) {
   while (*text != '\0' && screen_lines_left(s) > 0) {
     unsigned columns;
-    size_t size = next_character(s, text, &columns);
+    size_t size = screen_next_character(s, text, &columns);
     unsigned wanted = columns > 0 ? columns : 1;
     if (wanted > most || s->column + wanted > s->width) return;
     if (columns > 0) {
@@ -57,14 +57,14 @@ static void put(struct screen *s, unsigned most, const char *text) {
 
 void screen_left(struct screen *s, unsigned columns, const char *text) {
   unsigned end = s->column + columns;
-  put(s, columns > 0 ? columns : s->width, text);
-  if (columns > 0 && end > s->column) put_spaces(s, end - s->column);
+  screen_put(s, columns > 0 ? columns : s->width, text);
+  if (columns > 0 && end > s->column) screen_put_spaces(s, end - s->column);
 }
 
 void screen_right(struct screen *s, unsigned columns, const char *text) {
-  unsigned wanted = columns_of(s, text);
-  if (wanted < columns) put_spaces(s, columns - wanted);
-  put(s, columns, text);
+  unsigned wanted = screen_columns_of(s, text);
+  if (wanted < columns) screen_put_spaces(s, columns - wanted);
+  screen_put(s, columns, text);
 }
 
 /* ---- lines ---- */
@@ -91,7 +91,7 @@ unsigned screen_lines_left(const struct screen *s) {
 /* The last line of a terminal has no end: the screen would move. */
 void screen_line(struct screen *s) {
   if (screen_lines_left(s) == 0) return; /* below the edge */
-  if (s->style == SCREEN_CHOSEN) put_spaces(s, s->width);
+  if (s->style == SCREEN_CHOSEN) screen_put_spaces(s, s->width);
   screen_style(s, SCREEN_PLAIN);
   if (s->is_terminal) OUTPUT(s->to, "\x1b[K");
   if (s->is_terminal && screen_lines_left(s) > 1) OUTPUT(s->to, "\r");
@@ -106,7 +106,7 @@ void screen_end(struct screen *s) {
 
 /* ---- numbers ---- */
 
-static const char *with_unit(char to[32], double value, const char *unit) {
+static const char *screen_with_unit(char to[32], double value, const char *unit) {
   snprintf(to, 32, value < 9.995 ? "%.2f%s" : value < 99.95 ? "%.1f%s" : "%.0f%s", value, unit);
   return to;
 }
@@ -117,9 +117,10 @@ const char *screen_time(char to[32], double seconds) {
     snprintf(to, 32, "%.0fus", seconds * 1e6);
     return to;
   }
-  if (seconds < 0.9995) return with_unit(to, seconds * 1e3, "ms");
-  if (seconds < 120) return with_unit(to, seconds, "s");
-  return seconds < 7200 ? with_unit(to, seconds / 60, "min") : with_unit(to, seconds / 3600, "h");
+  if (seconds < 0.9995) return screen_with_unit(to, seconds * 1e3, "ms");
+  if (seconds < 120) return screen_with_unit(to, seconds, "s");
+  return seconds < 7200 ? screen_with_unit(to, seconds / 60, "min")
+                        : screen_with_unit(to, seconds / 3600, "h");
 }
 
 const char *screen_number(char to[32], double number) {
@@ -129,14 +130,16 @@ const char *screen_number(char to[32], double number) {
              number);
     return to;
   }
-  if (number < 9.995e6) return with_unit(to, number / 1e3, "k");
-  return number < 9.995e9 ? with_unit(to, number / 1e6, "M") : with_unit(to, number / 1e9, "G");
+  if (number < 9.995e6) return screen_with_unit(to, number / 1e3, "k");
+  return number < 9.995e9 ? screen_with_unit(to, number / 1e6, "M")
+                          : screen_with_unit(to, number / 1e9, "G");
 }
 
 const char *screen_bytes(char to[32], double bytes) {
-  if (bytes < 999.5) return with_unit(to, bytes, "B");
-  if (bytes < 999.5e3) return with_unit(to, bytes / 1e3, "kB");
-  return bytes < 999.5e6 ? with_unit(to, bytes / 1e6, "MB") : with_unit(to, bytes / 1e9, "GB");
+  if (bytes < 999.5) return screen_with_unit(to, bytes, "B");
+  if (bytes < 999.5e3) return screen_with_unit(to, bytes / 1e3, "kB");
+  return bytes < 999.5e6 ? screen_with_unit(to, bytes / 1e6, "MB")
+                         : screen_with_unit(to, bytes / 1e9, "GB");
 }
 
 void screen_bars(struct screen *s, const double *values, size_t count, double most) {
@@ -154,6 +157,6 @@ void screen_bars(struct screen *s, const double *values, size_t count, double mo
     int height = most > 0 ? (int)(values[i] / most * 8 + 0.5) : 0;
     if (values[i] > 0 && height == 0) height = 1; /* there is something */
     if (height > 8) height = 8;
-    put(s, 1, s->is_utf8 ? blocks[height] : letters[height]);
+    screen_put(s, 1, s->is_utf8 ? blocks[height] : letters[height]);
   }
 }

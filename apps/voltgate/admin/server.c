@@ -24,7 +24,7 @@ struct accepting {
   int result;
 };
 
-static void give_up_next(struct accepting *self) {
+static void admin_give_up_next(struct accepting *self) {
   if (self->next == NULL) return;
   volt_fd_close(connection_fd(self->next)); /* if it was accepted */
   volt_task_detach(connection_task(self->next));
@@ -32,7 +32,7 @@ static void give_up_next(struct accepting *self) {
 }
 
 /* The client has a place: p->free was acquired. */
-static void begin(struct accepting *self) {
+static void admin_begin(struct accepting *self) {
   struct admin *admin = self->admin;
   struct place *place = places_take(&admin->places);
   volt_fd_nodelay(connection_fd(self->next));
@@ -43,11 +43,11 @@ static void begin(struct accepting *self) {
     return;
   }
   place_leave(&admin->places, place); /* the runtime ends */
-  give_up_next(self);
+  admin_give_up_next(self);
 }
 
 /* A client is accepted before it has a place: so it is known that one is wanted. */
-static int accepting_poll(volt_task *t, volt_ctx *ctx) {
+static int admin_accepting_poll(volt_task *t, volt_ctx *ctx) {
   struct accepting *self = volt_container_of(t, struct accepting, task);
   VOLT_TASK_BEGIN(self);
   for (;;) {
@@ -62,14 +62,14 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
     if (self->result == VOLT_OK) {
       places_make_room(&self->admin->places);
       VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->admin->places.free, 1));
-      begin(self);
+      admin_begin(self);
     } else {
       VOLT_AWAIT(self,
                  volt_accept_pause_future(&self->pause, self->admin->program->rt, self->result));
     }
   }
   VOLT_FINALLY(self);
-  give_up_next(self);
+  admin_give_up_next(self);
   volt_fd_close(&self->admin->listener);
   VOLT_TASK_END(self);
 }
@@ -83,21 +83,21 @@ struct sampling {
   struct admin *admin;
 };
 
-static int sample(void *arg) {
+static int admin_sample(void *arg) {
   struct admin *admin = arg;
   history_sample(&admin->answers.history, admin->program, volt_rt_now_ns(admin->program->rt));
   return VOLT_OK;
 }
 
-static int sampling_poll(volt_task *t, volt_ctx *ctx) {
+static int admin_sampling_poll(volt_task *t, volt_ctx *ctx) {
   struct sampling *self = volt_container_of(t, struct sampling, task);
   VOLT_TASK_BEGIN(self);
   volt_interval_init(&self->interval, self->admin->timers, volt_rt_now_ns(self->admin->program->rt),
                      SECOND, VOLT_INTERVAL_SKIP);
   for (;;) {
     VOLT_AWAIT(self, volt_interval_tick_future(&self->interval));
-    VOLT_AWAIT(self,
-               volt_blocking_future(&self->call, self->admin->program->rt, sample, self->admin));
+    VOLT_AWAIT(self, volt_blocking_future(&self->call, self->admin->program->rt, admin_sample,
+                                          self->admin));
   }
   VOLT_TASK_END(self);
 }
@@ -105,19 +105,19 @@ static int sampling_poll(volt_task *t, volt_ctx *ctx) {
 /* ---- start ---- */
 
 /* A unix socket's path is removed in the end. */
-static int note_path(struct admin *admin, const volt_address *at) {
+static int admin_note_path(struct admin *admin, const volt_address *at) {
   if (at->as.any.sa_family != AF_UNIX) return VOLT_OK;
   if (at->as.local.sun_path[0] == '\0') return VOLT_OK; /* no path, but an abstract name */
   admin->path = strdup(at->as.local.sun_path);
   return admin->path != NULL ? VOLT_OK : VOLT_ENOMEM;
 }
 
-static int listen_at(struct admin *admin, const volt_address *at) {
+static int admin_listen_at(struct admin *admin, const volt_address *at) {
   return volt_listen(&admin->listener, admin->program->rt, at, 0, VOLT_LISTEN_REPLACE_UNIX);
 }
 
 /* A name with a port is looked up, and is one of ours then. */
-static int find_address(struct admin *admin, const char *text, volt_address *at) {
+static int admin_find_address(struct admin *admin, const char *text, volt_address *at) {
   int result = volt_address_parse(at, text);
   if (result != VOLT_EINVAL) return result;
   volt_resolve *lookup = calloc(1, sizeof *lookup);
@@ -135,26 +135,26 @@ static int find_address(struct admin *admin, const char *text, volt_address *at)
   return result;
 }
 
-static int start_listening(struct admin *admin, const char *address, int number) {
+static int admin_start_listening(struct admin *admin, const char *address, int number) {
   volt_address at;
   int result;
   if (number >= 0) {
     result = volt_fd_init(&admin->listener, admin->program->rt, number, 0);
   } else {
-    result = find_address(admin, address, &at);
-    if (result == VOLT_OK) result = listen_at(admin, &at);
+    result = admin_find_address(admin, address, &at);
+    if (result == VOLT_OK) result = admin_listen_at(admin, &at);
   }
   if (result != VOLT_OK) return result;
   result = volt_fd_local(&admin->listener, &at);
   if (result != VOLT_OK) return result;
   volt_address_text(&at, admin->address);
-  return note_path(admin, &at);
+  return admin_note_path(admin, &at);
 }
 
-static int start_tasks(struct admin *admin) {
+static int admin_start_tasks(struct admin *admin) {
   volt_rt *rt = admin->program->rt;
-  admin->accepting = VOLT_TASK_NEW(rt, struct accepting, accepting_poll);
-  admin->sampling = VOLT_TASK_NEW(rt, struct sampling, sampling_poll);
+  admin->accepting = VOLT_TASK_NEW(rt, struct accepting, admin_accepting_poll);
+  admin->sampling = VOLT_TASK_NEW(rt, struct sampling, admin_sampling_poll);
   int result = VOLT_ENOMEM;
   if (admin->accepting != NULL && admin->sampling != NULL) {
     admin->accepting->admin = admin->sampling->admin = admin;
@@ -171,10 +171,10 @@ static int start_tasks(struct admin *admin) {
   return result;
 }
 
-static void destroy(struct admin *admin) {
+static void admin_destroy(struct admin *admin) {
   if (admin->path != NULL && !admin->is_passed_on) unlink(admin->path);
   free(admin->path);
-  answers_destroy(&admin->answers);
+  admin_answers_destroy(&admin->answers);
   volt_group_destroy(&admin->connections);
   places_destroy(&admin->places);
   free(admin);
@@ -187,16 +187,16 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
   admin->timers = volt_rt_timers(p->rt);
   places_init(&admin->places, budget_admin(p->descriptors_all));
   volt_group_init_how(&admin->connections, VOLT_GROUP_KEEP_GOING);
-  answers_init(&admin->answers, p);
-  int result = start_listening(admin, address, number);
-  if (result == VOLT_OK) result = start_tasks(admin);
+  admin_answers_init(&admin->answers, p);
+  int result = admin_start_listening(admin, address, number);
+  if (result == VOLT_OK) result = admin_start_tasks(admin);
   if (result == VOLT_OK) return VOLT_OK;
   if (number >= 0 && volt_fd_number(&admin->listener) == number) {
     volt_fd_detach(&admin->listener); /* it stays the caller's */
   } else {
     volt_fd_close(&admin->listener);
   }
-  destroy(admin);
+  admin_destroy(admin);
   *out = NULL;
   return result;
 }
@@ -225,5 +225,5 @@ void admin_stop(struct admin *a) {
   volt_task_detach(&a->sampling->task);
   volt_group_cancel(&a->connections);
   volt_group_wait(&a->connections);
-  destroy(a);
+  admin_destroy(a);
 }

@@ -31,22 +31,22 @@ struct sight_lines {
   char line[SIGHT_LINE];
 };
 
-static void sight_end_line(struct sight_lines *to) {
+static void admin_sight_end_line(struct sight_lines *to) {
   if (to->size > 0) log_line(to->level, NULL, "%.*s", (int)to->size, to->line);
   to->size = 0;
   to->lines++;
 }
 
-static void sight_add(struct sight_lines *to, const char *text, size_t length) {
+static void admin_sight_add(struct sight_lines *to, const char *text, size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (text[i] == '\n' || to->size == sizeof to->line) sight_end_line(to);
+    if (text[i] == '\n' || to->size == sizeof to->line) admin_sight_end_line(to);
     if (text[i] != '\n') to->line[to->size++] = text[i];
   }
 }
 
-static bool sight_dumped_line(void *ctx, const char *text, size_t length) {
+static bool admin_sight_dumped_line(void *ctx, const char *text, size_t length) {
   struct sight_lines *to = ctx;
-  sight_add(to, text, length);
+  admin_sight_add(to, text, length);
   if (to->lines < SIGHT_FLUSH) return true;
   log_flush(); /* a line more than the log has room for would be dropped */
   to->lines = 0;
@@ -54,23 +54,23 @@ static bool sight_dumped_line(void *ctx, const char *text, size_t length) {
 }
 
 /* By the thread that watches: it must not wait for the log. */
-static void sight_report(void *ctx, const char *text, size_t length) {
+static void admin_sight_report(void *ctx, const char *text, size_t length) {
   struct sight_lines to = {.level = LOG_WARN};
   (void)ctx;
-  sight_add(&to, text, length);
-  sight_end_line(&to);
+  admin_sight_add(&to, text, length);
+  admin_sight_end_line(&to);
   atomic_fetch_add_explicit(&sight_reports, 1, memory_order_relaxed); /* shown only */
 }
 
 /* ---- life ---- */
 
-int sight_start(const struct settings *settings) {
+int admin_sight_start(const struct settings *settings) {
   const volt_sight_config config = {
       .flags = VOLT_SIGHT_WAITS | (settings->stall_ns ? VOLT_SIGHT_WATCHDOG | VOLT_SIGHT_LINTS : 0),
       .sample = 1, /* a wait for a permit takes far longer than to time it */
       .stall_ns = settings->stall_ns,
       .period_ns = SIGHT_PERIOD_NS,
-      .report = sight_report};
+      .report = admin_sight_report};
   int result = volt_sight_enable(&config);
   if (result != VOLT_OK || !settings->sight) return result;
   result = volt_sight_serve(settings->sight);
@@ -78,27 +78,27 @@ int sight_start(const struct settings *settings) {
   return result;
 }
 
-void sight_stop(void) {
+void admin_sight_stop(void) {
   volt_sight_disable();
 }
 
 /* ---- dumps ---- */
 
-void sight_log_dump(volt_rt *rt) {
+void admin_sight_log_dump(volt_rt *rt) {
   struct sight_lines to = {.level = LOG_INFO};
-  int result = volt_dump(rt, 0, sight_dumped_line, &to);
-  sight_end_line(&to);
+  int result = volt_dump(rt, 0, admin_sight_dumped_line, &to);
+  admin_sight_end_line(&to);
   if (result != VOLT_OK) log_line(LOG_WARN, NULL, "dump: %s", volt_strerror(result));
 }
 
-static bool sight_dumped(void *ctx, const char *text, size_t length) {
+static bool admin_sight_dumped(void *ctx, const char *text, size_t length) {
   struct output *to = ctx;
   output_bytes(to, text, length);
   return !to->is_cut;
 }
 
-bool sight_write_dump(struct output *to, volt_rt *rt, unsigned how) {
-  int result = volt_dump(rt, how, sight_dumped, to);
+bool admin_sight_write_dump(struct output *to, volt_rt *rt, unsigned how) {
+  int result = volt_dump(rt, how, admin_sight_dumped, to);
   if (to->is_cut) return false;
   if (result != VOLT_OK) output_string(to, volt_strerror(result));
   if (result != VOLT_OK) OUTPUT(to, "\n");
@@ -121,8 +121,8 @@ static const struct {
      OFFSET(naps)},
 };
 
-static void sight_put_label(struct output *to, const char *name, const char *suffix,
-                            const char *label, const char *value) {
+static void admin_sight_put_label(struct output *to, const char *name, const char *suffix,
+                                  const char *label, const char *value) {
   output_string(to, name);
   output_string(to, suffix);
   OUTPUT(to, "{");
@@ -132,14 +132,14 @@ static void sight_put_label(struct output *to, const char *name, const char *suf
   OUTPUT(to, "\"");
 }
 
-static void sight_put_counts(struct output *to) {
+static void admin_sight_put_counts(struct output *to) {
   volt_counts_of counts[SIGHT_KINDS];
   unsigned kinds = volt_counts(counts, SIGHT_KINDS);
   if (kinds > SIGHT_KINDS) kinds = SIGHT_KINDS;
   for (size_t i = 0; i < sizeof sight_families / sizeof *sight_families; i++) {
     metrics_put_family(to, sight_families[i].name, "counter", sight_families[i].help);
     for (unsigned k = 0; k < kinds; k++) {
-      sight_put_label(to, sight_families[i].name, "", "kind", counts[k].kind);
+      admin_sight_put_label(to, sight_families[i].name, "", "kind", counts[k].kind);
       metrics_put_value(to, *(const uint64_t *)(const void *)((const char *)&counts[k] +
                                                               sight_families[i].offset));
     }
@@ -147,40 +147,40 @@ static void sight_put_counts(struct output *to) {
 }
 
 /* The steps of a volt_histogram end at powers of two, too, so these counts are exact. */
-static void sight_put_waits(struct output *to, const void *object) {
+static void admin_sight_put_waits(struct output *to, const void *object) {
   static const char name[] = "voltgate_object_wait_seconds";
   const char *called = volt_name_of(object);
   volt_histogram h;
   if (!called || volt_waits_of(object, &h) != VOLT_OK) return;
   for (int edge = EDGE_FIRST; edge <= EDGE_LAST; edge++) {
-    sight_put_label(to, name, "_bucket", "object", called);
+    admin_sight_put_label(to, name, "_bucket", "object", called);
     OUTPUT(to, ",le=\"");
     output_seconds(to, UINT64_C(1) << edge);
     OUTPUT(to, "\"");
     metrics_put_value(to, volt_histogram_below(&h, UINT64_C(1) << edge));
   }
-  sight_put_label(to, name, "_bucket", "object", called);
+  admin_sight_put_label(to, name, "_bucket", "object", called);
   OUTPUT(to, ",le=\"+Inf\"");
   metrics_put_value(to, h.count);
-  sight_put_label(to, name, "_sum", "object", called);
+  admin_sight_put_label(to, name, "_sum", "object", called);
   OUTPUT(to, "} ");
   output_seconds(to, h.sum_ns);
   OUTPUT(to, "\n");
-  sight_put_label(to, name, "_count", "object", called);
+  admin_sight_put_label(to, name, "_count", "object", called);
   metrics_put_value(to, h.count);
 }
 
-static void sight_put_gate(void *to, struct gate *g) {
-  sight_put_waits(to, &g->permits);
+static void admin_sight_put_gate(void *to, struct gate *g) {
+  admin_sight_put_waits(to, &g->permits);
 }
 
-void sight_put_metrics(struct output *to, struct program *p) {
+void admin_sight_put_metrics(struct output *to, struct program *p) {
   metrics_put_own(to, "voltgate_reports_total", "counter",
                   "Reports of stalls and lost wakes: the log has them.",
                   atomic_load_explicit(&sight_reports, memory_order_relaxed)); /* shown only */
-  sight_put_counts(to);
+  admin_sight_put_counts(to);
   metrics_put_family(to, "voltgate_object_wait_seconds", "histogram",
                      "How long tasks have waited for an object of the program.");
-  program_each_gate(p, sight_put_gate, to);
-  sight_put_waits(to, &p->host.descriptors);
+  program_each_gate(p, admin_sight_put_gate, to);
+  admin_sight_put_waits(to, &p->host.descriptors);
 }

@@ -19,8 +19,8 @@ bool status_write(struct output *to, struct program *p, struct history *history,
 
 /* Write the `shown` oldest clients of those that wait at a gate, or that hold its permits. Else as
  * status_write(). */
-bool queue_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown);
-bool holders_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown);
+bool status_queue_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown);
+bool status_holders_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown);
 
 /* Which words a gate's state is: "up", "breaker", "silent", "draining". */
 const char *status_state(const struct program *p, const struct gate_view *v);

@@ -25,7 +25,7 @@ struct top {
 };
 
 /* The gate that is chosen, or NULL. */
-const json_t *top_gate(const struct top *t);
+const json_t *top_frame_gate(const struct top *t);
 
 /* Write a whole screen, or, if it is no terminal, all there is. */
 void top_frame(struct screen *s, const struct top *t);

@@ -21,7 +21,7 @@ struct gate_view {
 };
 
 /* Fill in one. Any thread. It reads all counters: some microseconds. */
-void gate_view_read(struct gate_view *v, struct gate *gate);
+void top_view_read_gate(struct gate_view *v, struct gate *gate);
 
 /* A tenant at one moment, without its times. */
 struct tenant_view {
@@ -30,15 +30,15 @@ struct tenant_view {
   uint64_t admitted, refused;
 };
 
-void tenant_view_read(struct tenant_view *v, struct tenant *tenant);
+void top_view_read_tenant(struct tenant_view *v, struct tenant *tenant);
 
 struct view {
   struct gate_view *gates;
   size_t count;
 };
 
-/* Look at all gates. Returns false: no memory. Free with view_free(). */
-bool view_read(struct view *view, struct program *p);
-void view_free(struct view *view);
+/* Look at all gates. Returns false: no memory. Free with top_view_free(). */
+bool top_view_read(struct view *view, struct program *p);
+void top_view_free(struct view *view);
 
 #endif

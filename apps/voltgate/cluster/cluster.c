@@ -39,17 +39,18 @@ struct cluster {
 
 /* ---- the engine ---- */
 
-static struct cluster *cluster_of(struct engine *e) {
+static struct cluster *gate_cluster_of(struct engine *e) {
   return volt_container_of(e, struct cluster, engine);
 }
 
-static int engine_open(struct engine *e, volt_cluster_lease **out, const char *name,
-                       const volt_cluster_sem_config *config, const volt_cluster_lease_user *user) {
-  return volt_cluster_lease_open(out, cluster_of(e)->host, name, config, user);
+static int gate_cluster_engine_open(struct engine *e, volt_cluster_lease **out, const char *name,
+                                    const volt_cluster_sem_config *config,
+                                    const volt_cluster_lease_user *user) {
+  return volt_cluster_lease_open(out, gate_cluster_of(e)->host, name, config, user);
 }
 
-static void engine_sees(struct engine *e, struct away_sees *sees) {
-  const volt_cluster *host = cluster_of(e)->host;
+static void gate_cluster_engine_sees(struct engine *e, struct away_sees *sees) {
+  const volt_cluster *host = gate_cluster_of(e)->host;
   volt_cluster_stats_of s;
   volt_cluster_stats(host, &s);
   *sees = (struct away_sees){.is_connected = s.state == VOLT_CLUSTER_CONNECTED,
@@ -59,14 +60,14 @@ static void engine_sees(struct engine *e, struct away_sees *sees) {
                              .now_ns = volt_cluster_now_ns(host)};
 }
 
-static const struct engine_calls cluster_calls = {engine_open, volt_cluster_lease_look,
-                                                  volt_cluster_lease_is_waiting,
-                                                  volt_cluster_lease_stats_get, engine_sees};
+static const struct engine_calls cluster_calls = {
+    gate_cluster_engine_open, volt_cluster_lease_look, volt_cluster_lease_is_waiting,
+    volt_cluster_lease_stats_get, gate_cluster_engine_sees};
 
-static void cluster_log(enum volt_cluster_level level, const char *text, void *ctx) {
+static void gate_cluster_log(enum volt_cluster_level level, const char *text, void *ctx) {
   static const enum log_level levels[] = {[VOLT_CLUSTER_ERROR] = LOG_ERROR,
                                           [VOLT_CLUSTER_WARN] = LOG_WARN,
-                                          [VOLT_CLUSTER_INFO] = LOG_DEBUG, /* cluster_say() */
+                                          [VOLT_CLUSTER_INFO] = LOG_DEBUG, /* gate_cluster_say() */
                                           [VOLT_CLUSTER_DEBUG] = LOG_DEBUG};
   (void)ctx;
   log_line(levels[level], NULL, "cluster: %s", text);
@@ -74,7 +75,7 @@ static void cluster_log(enum volt_cluster_level level, const char *text, void *c
 
 /* ---- follow ---- */
 
-static const char *cluster_state_name(enum volt_cluster_state state) {
+static const char *gate_cluster_state_name(enum volt_cluster_state state) {
   switch (state) {
     case VOLT_CLUSTER_CONNECTING: return "connecting";
     case VOLT_CLUSTER_CONNECTED: return "connected";
@@ -85,13 +86,13 @@ static const char *cluster_state_name(enum volt_cluster_state state) {
   return "closed";
 }
 
-static uint64_t cluster_away_ns(const struct cluster *c, uint64_t now_ns) {
+static uint64_t gate_cluster_away_ns(const struct cluster *c, uint64_t now_ns) {
   uint64_t since_ns = atomic_load_explicit(&c->away_since_ns, memory_order_relaxed); /* shown */
   return since_ns && now_ns > since_ns ? now_ns - since_ns : 0;
 }
 
-static void cluster_say(struct cluster *c, const volt_cluster_stats_of *s, uint64_t now_ns) {
-  uint64_t away_ns = cluster_away_ns(c, now_ns);
+static void gate_cluster_say(struct cluster *c, const volt_cluster_stats_of *s, uint64_t now_ns) {
+  uint64_t away_ns = gate_cluster_away_ns(c, now_ns);
   if (s->state == VOLT_CLUSTER_CONNECTED) {
     log_line(LOG_INFO, NULL,
              "cluster: connected to %s: session 0x%" PRIx64 " of %" PRIu64
@@ -101,15 +102,16 @@ static void cluster_say(struct cluster *c, const volt_cluster_stats_of *s, uint6
              c->session && c->session != s->session ? ", a new one" : "", away_ns / MS);
     c->session = s->session;
   } else if (s->state != VOLT_CLUSTER_CLOSED) {
-    log_line(LOG_WARN, NULL, "cluster: %s: %s", c->servers, cluster_state_name(s->state));
+    log_line(LOG_WARN, NULL, "cluster: %s: %s", c->servers, gate_cluster_state_name(s->state));
   }
 }
 
-static void cluster_check(struct cluster *c) {
+static void gate_cluster_check(struct cluster *c) {
   volt_cluster_stats_of s;
   volt_cluster_stats(c->host, &s);
   uint64_t now_ns = volt_cluster_now_ns(c->host);
-  if (s.state != c->state || (s.session && s.session != c->session)) cluster_say(c, &s, now_ns);
+  if (s.state != c->state || (s.session && s.session != c->session))
+    gate_cluster_say(c, &s, now_ns);
   c->state = s.state;
   bool is_away = s.state != VOLT_CLUSTER_CONNECTED;
   uint64_t since_ns = atomic_load_explicit(&c->away_since_ns, memory_order_relaxed); /* our own */
@@ -125,12 +127,12 @@ struct cluster_follower {
   volt_sleep_op sleep;
 };
 
-static int cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
+static int gate_cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
   struct cluster_follower *self = volt_container_of(t, struct cluster_follower, task);
   volt_rt *rt = self->cluster->rt;
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    cluster_check(self->cluster);
+    gate_cluster_check(self->cluster);
     VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(rt),
                                        volt_rt_now_ns(rt) + CLUSTER_FOLLOW_NS));
   }
@@ -139,7 +141,7 @@ static int cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
 
 /* ---- life ---- */
 
-static int cluster_begin(struct cluster *c, const struct settings *s) {
+static int gate_cluster_begin(struct cluster *c, const struct settings *s) {
   const volt_cluster_config config = {
       .rt = c->rt,
       .servers = s->cluster,
@@ -150,19 +152,20 @@ static int cluster_begin(struct cluster *c, const struct settings *s) {
              : s->cluster_acl == CLUSTER_ACL_CREATOR ? "creator"
                                                      : NULL,
       .name = s->cluster_host,
-      .log = cluster_log,
+      .log = gate_cluster_log,
   };
   int result = volt_cluster_open(&c->host, &config);
   if (result != VOLT_OK) return result;
   atomic_init(&c->away_since_ns, volt_cluster_now_ns(c->host));
-  struct cluster_follower *f = VOLT_TASK_NEW(c->rt, struct cluster_follower, cluster_follow_poll);
+  struct cluster_follower *f =
+      VOLT_TASK_NEW(c->rt, struct cluster_follower, gate_cluster_follow_poll);
   if (f) f->cluster = c;
   result = volt_group_spawn(&c->follower, c->rt, f ? &f->task : NULL);
   if (result != VOLT_OK && f) volt_task_detach(&f->task);
   return result;
 }
 
-char *cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings) {
+char *gate_cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings) {
   struct cluster *c = (struct cluster *)calloc(1, sizeof *c);
   char *words = NULL;
   *out = c;
@@ -172,14 +175,14 @@ char *cluster_open(struct cluster **out, volt_rt *rt, const struct settings *set
   c->servers = strdup(settings->cluster);
   leases_init(&c->leases, &c->engine, settings->cluster_era);
   volt_group_init_how(&c->follower, VOLT_GROUP_KEEP_GOING);
-  int result = c->servers ? cluster_begin(c, settings) : VOLT_ENOMEM;
+  int result = c->servers ? gate_cluster_begin(c, settings) : VOLT_ENOMEM;
   if (result == VOLT_OK) return NULL;
   if (asprintf(&words, "cluster %s: %s", settings->cluster, volt_strerror(result)) < 0)
     words = NULL;
   return words ? words : strdup("there is no memory");
 }
 
-void cluster_close(struct cluster *c) {
+void gate_cluster_close(struct cluster *c) {
   volt_future closing;
   if (!c) return;
   volt_group_cancel(&c->follower);
@@ -196,7 +199,7 @@ void cluster_close(struct cluster *c) {
   }
 }
 
-void cluster_destroy(struct cluster *c) {
+void gate_cluster_destroy(struct cluster *c) {
   if (!c) return;
   volt_group_destroy(&c->follower);
   if (c->host && c->is_closed) volt_cluster_destroy(c->host);
@@ -205,23 +208,23 @@ void cluster_destroy(struct cluster *c) {
   free(c);
 }
 
-struct lessor *cluster_lessor(struct cluster *c) {
+struct lessor *gate_cluster_lessor(struct cluster *c) {
   return c ? &c->leases.lessor : NULL;
 }
 
 /* ---- what is shown, and changed ---- */
 
-void cluster_read(struct cluster *c, struct cluster_view *v) {
+void gate_cluster_read(struct cluster *c, struct cluster_view *v) {
   volt_cluster_stats_of s;
   volt_cluster_stats(c->host, &s);
   uint64_t now_ns = volt_cluster_now_ns(c->host);
   *v = (struct cluster_view){
-      .state = cluster_state_name(s.state),
+      .state = gate_cluster_state_name(s.state),
       .servers = c->servers,
       .is_connected = s.state == VOLT_CLUSTER_CONNECTED,
       .session = s.session,
       .valid_for_ns = s.valid_until_ns > now_ns ? s.valid_until_ns - now_ns : 0,
-      .away_ns = s.state == VOLT_CLUSTER_CONNECTED ? 0 : cluster_away_ns(c, now_ns),
+      .away_ns = s.state == VOLT_CLUSTER_CONNECTED ? 0 : gate_cluster_away_ns(c, now_ns),
       .writes = s.writes,
       .heartbeats = s.heartbeats,
       .reads = s.reads,
@@ -230,7 +233,7 @@ void cluster_read(struct cluster *c, struct cluster_view *v) {
       .expired = s.expired};
 }
 
-static const char *cluster_words(int result) {
+static const char *gate_cluster_words(int result) {
   switch (result) {
     case VOLT_CLUSTER_ENONODE: return "its node was deleted, and is not there yet";
     case VOLT_CLUSTER_EDATA: return "its node's data is not volt's";
@@ -242,8 +245,8 @@ static const char *cluster_words(int result) {
   }
 }
 
-enum cluster_change cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
-                                      const char **why) {
+enum cluster_change gate_cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
+                                           const char **why) {
   volt_cluster_change change;
   volt_cluster_stats_of s;
   volt_cluster_stats(c->host, &s);
@@ -253,42 +256,43 @@ enum cluster_change cluster_set_limit(struct cluster *c, struct lease *l, uint32
   }
   memset(&change, 0, sizeof change);
   int result =
-      volt_future_wait_until(volt_cluster_lease_set_limit_future(&change, lease_handle(l), limit),
+      volt_future_wait_until(volt_cluster_lease_set_limit_future(&change, leased_handle(l), limit),
                              volt_deadline_ns(CLUSTER_CHANGE_NS));
   if (result == VOLT_OK) {
-    lease_is_set(l, limit);
+    leased_is_set(l, limit);
     return CLUSTER_CHANGED;
   }
   volt_future_cancel(&change.future);
   bool is_unsure = result == VOLT_ETIMEDOUT || result == VOLT_CLUSTER_EAWAY;
-  *why = is_unsure ? "the ensemble did not answer: it may have been done" : cluster_words(result);
+  *why =
+      is_unsure ? "the ensemble did not answer: it may have been done" : gate_cluster_words(result);
   return is_unsure ? CLUSTER_UNSURE : CLUSTER_FAILED;
 }
 
 #else /* without libvolt-cluster: settings do not allow it (config/check.c) */
 
-char *cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings) {
+char *gate_cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings) {
   (void)rt;
   (void)settings;
   *out = NULL;
   return strdup("this voltgate was built without libvolt-cluster");
 }
-void cluster_close(struct cluster *c) {
+void gate_cluster_close(struct cluster *c) {
   (void)c;
 }
-void cluster_destroy(struct cluster *c) {
+void gate_cluster_destroy(struct cluster *c) {
   (void)c;
 }
-struct lessor *cluster_lessor(struct cluster *c) {
+struct lessor *gate_cluster_lessor(struct cluster *c) {
   (void)c;
   return NULL;
 }
-void cluster_read(struct cluster *c, struct cluster_view *v) {
+void gate_cluster_read(struct cluster *c, struct cluster_view *v) {
   (void)c;
   *v = (struct cluster_view){.state = "closed", .servers = ""};
 }
-enum cluster_change cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
-                                      const char **why) {
+enum cluster_change gate_cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
+                                           const char **why) {
   (void)c;
   (void)l;
   (void)limit;

@@ -15,17 +15,17 @@
 struct cluster;
 
 /* Begin to connect. Returns NULL, or what is wrong: words that the caller frees. */
-char *cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings);
+char *gate_cluster_open(struct cluster **out, volt_rt *rt, const struct settings *settings);
 
 /* Give all leases back, so that others have them at once, and end the session; within a few seconds.
  * The runtime still runs. May block. c: NULL is fine, here and below. */
-void cluster_close(struct cluster *c);
+void gate_cluster_close(struct cluster *c);
 
 /* It has been closed; the runtime has been shut down, gates are still there. */
-void cluster_destroy(struct cluster *c);
+void gate_cluster_destroy(struct cluster *c);
 
 /* Where gates lease their limits. NULL: c is. */
-struct lessor *cluster_lessor(struct cluster *c);
+struct lessor *gate_cluster_lessor(struct cluster *c);
 
 /* As it is shown. */
 struct cluster_view {
@@ -37,7 +37,7 @@ struct cluster_view {
   uint64_t away_ns;      /* since when it is not connected; 0: it is */
   uint64_t writes, heartbeats, reads, events, reconnects, expired;
 };
-void cluster_read(struct cluster *c, struct cluster_view *v);
+void gate_cluster_read(struct cluster *c, struct cluster_view *v);
 
 enum cluster_change {
   CLUSTER_CHANGED,
@@ -48,7 +48,7 @@ enum cluster_change {
 
 /* Change the limit of all gates. Blocks for some seconds at most. why: words for a person, if it is
  * not CLUSTER_CHANGED. */
-enum cluster_change cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
-                                      const char **why);
+enum cluster_change gate_cluster_set_limit(struct cluster *c, struct lease *l, uint32_t limit,
+                                           const char **why);
 
 #endif

@@ -115,7 +115,7 @@ static void named_say_lost(const struct named *n, uint32_t had) {
            "%s: leases lost: %" PRIu32
            "; clients that have permits keep them, and the limit is "
            "%" PRIu32 " (%s)",
-           n->name, had, away_limit(&n->away, n->choice), lease_mode_name(mode));
+           n->name, had, away_limit(&n->away, n->choice), leased_mode_name(mode));
 }
 
 static void named_lost(void *ctx) {
@@ -166,9 +166,9 @@ static const char *named_wrong(int result) {
 }
 
 static const char *named_choice(const struct named *n) {
-  return lease_mode_name(n->choice == CLUSTER_AWAY_KEEP    ? LEASE_KEEP
-                         : n->choice == CLUSTER_AWAY_SHARE ? LEASE_SHARE
-                                                           : LEASE_CLOSED);
+  return leased_mode_name(n->choice == CLUSTER_AWAY_KEEP    ? LEASE_KEEP
+                          : n->choice == CLUSTER_AWAY_SHARE ? LEASE_SHARE
+                                                            : LEASE_CLOSED);
 }
 
 /* Permits that clients hold by leases that were lost. What was leased just now is in `away` first. */
@@ -404,11 +404,11 @@ void leases_follow(struct leases *all) {
 
 /* ---- */
 
-volt_cluster_lease *lease_handle(struct lease *l) {
+volt_cluster_lease *leased_handle(struct lease *l) {
   return leased_of(l)->named->handle;
 }
 
-void lease_is_set(struct lease *l, uint32_t limit) {
+void leased_is_set(struct lease *l, uint32_t limit) {
   struct named *n = leased_of(l)->named;
   atomic_store_explicit(&n->all, limit, memory_order_relaxed);
   pthread_mutex_lock(&n->lock);
@@ -416,7 +416,7 @@ void lease_is_set(struct lease *l, uint32_t limit) {
   pthread_mutex_unlock(&n->lock);
 }
 
-const char *lease_mode_name(enum lease_mode mode) {
+const char *leased_mode_name(enum lease_mode mode) {
   switch (mode) {
     case LEASE_LEASED: return "leased";
     case LEASE_KEEP: return "keep";

@@ -45,10 +45,10 @@ void leases_destroy(struct leases *all);
 void leases_follow(struct leases *all);
 
 /* The engine's handle, to change the limit of all gates; NULL: it could not be opened. */
-volt_cluster_lease *lease_handle(struct lease *l);
+volt_cluster_lease *leased_handle(struct lease *l);
 /* The limit of all gates was set to that. */
-void lease_is_set(struct lease *l, uint32_t limit);
+void leased_is_set(struct lease *l, uint32_t limit);
 
-const char *lease_mode_name(enum lease_mode mode);
+const char *leased_mode_name(enum lease_mode mode);
 
 #endif

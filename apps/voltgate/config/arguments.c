@@ -6,7 +6,8 @@
 
 enum { NAME_MOST = 40 };
 
-static enum argument_kind unknown(const char *name, unsigned owners, char why[OPTION_WHY]) {
+static enum argument_kind arguments_unknown(const char *name, unsigned owners,
+                                            char why[OPTION_WHY]) {
   const char *nearest = options_nearest(name, owners);
   const char *format = nearest == NULL ? "--%.40s: there is no such option"
                                        : "--%.40s: there is no such option; is --%s meant?";
@@ -34,7 +35,7 @@ enum argument_kind arguments_next(struct arguments *a, unsigned owners, const st
   bool has_next = a->next < a->argc && strncmp(a->argv[a->next], "--", 2) != 0;
   if (*o == NULL) {
     if (equals == NULL && has_next) a->next++; /* it is the value, most likely */
-    return unknown(name, owners, why);
+    return arguments_unknown(name, owners, why);
   }
   *value = equals != NULL ? equals + 1 : "";
   if ((*o)->argument == NULL) {

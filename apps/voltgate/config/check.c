@@ -18,16 +18,16 @@
 
 /* ---- where it was said ---- */
 
-static struct place given_at(const struct place *given, const char *name, unsigned owner) {
+static struct place check_given_at(const struct place *given, const char *name, unsigned owner) {
   return given[options_find(name, owner) - options_table];
 }
 
-struct place gate_given(const struct gate_draft *d, const char *name) {
-  return given_at(d->given, name, OPTION_OF_GATE);
+struct place reading_gate_given(const struct gate_draft *d, const char *name) {
+  return check_given_at(d->given, name, OPTION_OF_GATE);
 }
 
-static struct place process_given(const struct reading *r, const char *name) {
-  return given_at(r->given, name, OPTION_OF_PROCESS);
+static struct place check_process_given(const struct reading *r, const char *name) {
+  return check_given_at(r->given, name, OPTION_OF_PROCESS);
 }
 
 /* One gate that is looked at. */
@@ -38,23 +38,24 @@ struct looked_at {
 };
 
 /* An option that was given and has no effect without something else. */
-static void needs(const struct looked_at *l, const char *name, bool is_met, const char *what) {
-  struct place at = gate_given(l->draft, name);
-  if (place_is_given(at) && !is_met) {
+static void check_needs(const struct looked_at *l, const char *name, bool is_met,
+                        const char *what) {
+  struct place at = reading_gate_given(l->draft, name);
+  if (reading_is_given(at) && !is_met) {
     reading_error(l->r, at, name, "it has no effect without %s", what);
   }
 }
 
 /* Where to say what is wrong with an option that may not be given. */
-static struct place place_of(const struct looked_at *l, const char *name) {
-  struct place at = gate_given(l->draft, name);
-  return place_is_given(at) ? at : l->draft->section;
+static struct place check_place_of(const struct looked_at *l, const char *name) {
+  struct place at = reading_gate_given(l->draft, name);
+  return reading_is_given(at) ? at : l->draft->section;
 }
 
 /* ---- files ---- */
 
-static bool is_readable(struct reading *r, struct place at, const char *key, const char *path,
-                        mode_t *mode) {
+static bool check_is_readable(struct reading *r, struct place at, const char *key, const char *path,
+                              mode_t *mode) {
   struct stat status;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -76,8 +77,8 @@ static void check_directory(struct reading *r, const char *key, const char *path
   if (directory == NULL) {
     r->errors.is_short = true;
   } else if (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode)) {
-    reading_error(r, process_given(r, key), key, "'%.200s': there is no directory %.200s", path,
-                  directory);
+    reading_error(r, check_process_given(r, key), key, "'%.200s': there is no directory %.200s",
+                  path, directory);
   }
   free(directory);
 }
@@ -85,7 +86,7 @@ static void check_directory(struct reading *r, const char *key, const char *path
 /* ---- the token ---- */
 
 /* Its owner alone may read it. Root's may be read by a group, as systemd's credentials are. */
-static bool is_private(const struct stat *status, char why[OPTION_WHY]) {
+static bool check_is_private(const struct stat *status, char why[OPTION_WHY]) {
   bool is_ours = status->st_uid == geteuid();
   if (!is_ours && status->st_uid != 0) {
     snprintf(why, OPTION_WHY, "it belongs to another user");
@@ -98,7 +99,7 @@ static bool is_private(const struct stat *status, char why[OPTION_WHY]) {
 }
 
 /* The first line, which is all that the file may have. */
-static char *token_of(char *text, size_t length, char why[OPTION_WHY]) {
+static char *check_token_of(char *text, size_t length, char why[OPTION_WHY]) {
   while (length > 0 && isspace((unsigned char)text[length - 1])) length--;
   text[length] = '\0';
   snprintf(why, OPTION_WHY, "want one line of 1 to 255 printable characters, without a blank");
@@ -111,16 +112,16 @@ static char *token_of(char *text, size_t length, char why[OPTION_WHY]) {
   return token;
 }
 
-char *token_text(const char *text, char why[OPTION_WHY]) {
+char *reading_token_of_text(const char *text, char why[OPTION_WHY]) {
   char copy[257];
   size_t length = strnlen(text, sizeof copy - 1);
   memcpy(copy, text, length);
-  char *token = token_of(copy, length, why);
+  char *token = check_token_of(copy, length, why);
   explicit_bzero(copy, sizeof copy);
   return token;
 }
 
-char *token_read(const char *path, char why[OPTION_WHY]) {
+char *reading_read_token(const char *path, char why[OPTION_WHY]) {
   struct stat status;
   char text[1024], *token = NULL;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -128,21 +129,21 @@ char *token_read(const char *path, char why[OPTION_WHY]) {
     snprintf(why, OPTION_WHY, "%s", strerror(errno));
   } else if (!S_ISREG(status.st_mode)) {
     snprintf(why, OPTION_WHY, "it is not a file");
-  } else if (is_private(&status, why)) {
+  } else if (check_is_private(&status, why)) {
     ssize_t n = read(fd, text, sizeof text - 1);
-    token = token_of(text, n < 0 ? 0 : (size_t)n, why);
+    token = check_token_of(text, n < 0 ? 0 : (size_t)n, why);
     explicit_bzero(text, sizeof text);
   }
   if (fd >= 0) close(fd);
   return token;
 }
 
-static void check_token(struct reading *r) {
+static void check_admin_token(struct reading *r) {
   struct settings *s = r->out;
-  struct place at = process_given(r, "token-file");
+  struct place at = check_process_given(r, "token-file");
   char why[OPTION_WHY];
   if (s->token_file != NULL) {
-    s->token = token_read(s->token_file, why);
+    s->token = reading_read_token(s->token_file, why);
     if (s->token == NULL) {
       reading_error(r, at, "token-file", "'%.200s': %.300s", s->token_file, why);
     }
@@ -153,13 +154,13 @@ static void check_token(struct reading *r) {
   }
   const char *of_environment = getenv("VOLTGATE_TOKEN");
   if (of_environment == NULL || s->metrics == NULL) return;
-  s->token = token_text(of_environment, why);
+  s->token = reading_token_of_text(of_environment, why);
   if (s->token == NULL) reading_error(r, (struct place){0}, "VOLTGATE_TOKEN", "%.300s", why);
 }
 
 /* ---- the process ---- */
 
-static bool is_id(const char *name) {
+static bool check_is_id(const char *name) {
   uint64_t id;
   return number_read(name, 0, UINT32_MAX - 1, &id);
 }
@@ -167,11 +168,12 @@ static bool is_id(const char *name) {
 static void check_account(struct reading *r) {
   struct settings *s = r->out;
   if (r->is_reload) return; /* it cannot change, and the sandbox may hide the answer */
-  if (s->user != NULL && !is_id(s->user) && getpwnam(s->user) == NULL) {
-    reading_error(r, process_given(r, "user"), "user", "'%.100s': there is no such user", s->user);
+  if (s->user != NULL && !check_is_id(s->user) && getpwnam(s->user) == NULL) {
+    reading_error(r, check_process_given(r, "user"), "user", "'%.100s': there is no such user",
+                  s->user);
   }
-  if (s->group != NULL && !is_id(s->group) && getgrnam(s->group) == NULL) {
-    reading_error(r, process_given(r, "group"), "group", "'%.100s': there is no such group",
+  if (s->group != NULL && !check_is_id(s->group) && getgrnam(s->group) == NULL) {
+    reading_error(r, check_process_given(r, "group"), "group", "'%.100s': there is no such group",
                   s->group);
   }
 }
@@ -180,13 +182,13 @@ static void check_admin(struct reading *r) {
   const char *at = r->out->metrics;
   if (at == NULL || strncmp(at, "127.", 4) == 0 || strncmp(at, "[::1]", 5) == 0) return;
   if (strncmp(at, "unix:", 5) == 0) return;
-  reading_warning(r, process_given(r, "metrics"), "metrics",
+  reading_warning(r, check_process_given(r, "metrics"), "metrics",
                   "'%.100s': other machines can look at it, and all is sent in the clear", at);
 }
 
 static void check_process(struct reading *r) {
   struct settings *s = r->out;
-  check_token(r);
+  check_admin_token(r);
   check_account(r);
   check_admin(r);
   check_directory(r, "log", s->log.path);
@@ -203,8 +205,8 @@ static void check_process(struct reading *r) {
 static void check_ends(const struct looked_at *l) {
   struct gate_settings *g = l->g;
   struct place at = l->draft->section;
-  bool was_listen_given = place_is_given(gate_given(l->draft, "listen"));
-  bool was_to_given = place_is_given(gate_given(l->draft, "to"));
+  bool was_listen_given = reading_is_given(reading_gate_given(l->draft, "listen"));
+  bool was_to_given = reading_is_given(reading_gate_given(l->draft, "to"));
   if (!was_listen_given) {
     reading_error(l->r, at, NULL, "gate %s: listen is missing: where clients come to, as :6432",
                   g->name);
@@ -215,8 +217,8 @@ static void check_ends(const struct looked_at *l) {
   for (size_t i = 0; i < g->listen_count && g->to != NULL; i++) {
     if (!units_addresses_clash(g->listen[i], g->to) || strncmp(g->to, "fd:", 3) == 0) continue;
     if (strcmp(g->listen[i], g->to) != 0) continue; /* :5432 and 10.0.0.1:5432: another machine */
-    reading_error(l->r, gate_given(l->draft, "to"), "to", "'%.100s': the gate listens there itself",
-                  g->to);
+    reading_error(l->r, reading_gate_given(l->draft, "to"), "to",
+                  "'%.100s': the gate listens there itself", g->to);
   }
 }
 
@@ -227,8 +229,8 @@ static void check_refuse(const struct looked_at *l) {
       [PROTOCOL_POSTGRES] = REFUSE_POSTGRES,
       [PROTOCOL_REDIS] = REFUSE_REDIS,
   };
-  struct place at = gate_given(l->draft, "refuse");
-  if (!place_is_given(at)) {
+  struct place at = reading_gate_given(l->draft, "refuse");
+  if (!reading_is_given(at)) {
     g->refuse = of_protocol[g->protocol];
   } else if (g->protocol != PROTOCOL_TCP && g->refuse != REFUSE_CLOSE &&
              g->refuse != of_protocol[g->protocol]) {
@@ -243,10 +245,10 @@ static void check_tls(const struct looked_at *l) {
   mode_t mode;
   static const char *const of_server[] = {"tls-cert", "tls-key", "tls-min", "tls-required"};
   for (size_t i = 0; i < sizeof of_server / sizeof *of_server; i++) {
-    needs(l, of_server[i], is_server, "tls = server");
+    check_needs(l, of_server[i], is_server, "tls = server");
   }
   if (g->tls == TLS_MODE_PASS && g->protocol != PROTOCOL_POSTGRES) {
-    reading_error(l->r, place_of(l, "tls"), "tls",
+    reading_error(l->r, check_place_of(l, "tls"), "tls",
                   "'pass' is for protocol = postgres; with tcp, TLS passes as any bytes do");
   }
   if (!is_server) return;
@@ -254,10 +256,10 @@ static void check_tls(const struct looked_at *l) {
   static const char *const files[] = {"tls-cert", "tls-key"};
   for (size_t i = 0; i < 2; i++) {
     const char *path = i == 0 ? g->tls_cert : g->tls_key;
-    struct place at = gate_given(l->draft, files[i]);
-    if (!place_is_given(at)) {
-      reading_error(l->r, place_of(l, "tls"), "tls", "'server' needs %s", files[i]);
-    } else if (path != NULL && is_readable(l->r, at, files[i], path, &mode) && i == 1 &&
+    struct place at = reading_gate_given(l->draft, files[i]);
+    if (!reading_is_given(at)) {
+      reading_error(l->r, check_place_of(l, "tls"), "tls", "'server' needs %s", files[i]);
+    } else if (path != NULL && check_is_readable(l->r, at, files[i], path, &mode) && i == 1 &&
                (mode & 007) != 0) {
       reading_warning(l->r, at, files[i], "'%.200s': every user may read it (mode %04o)", path,
                       (unsigned)mode & 07777);
@@ -269,20 +271,20 @@ static void check_tenants_options(const struct looked_at *l) {
   const struct gate_settings *g = l->g;
   static const char *const of_tenants[] = {"tenant-limit", "tenant-weight", "tenant-max"};
   for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++) {
-    needs(l, of_tenants[i], g->tenant_by != TENANT_BY_NONE, "tenant-by");
+    check_needs(l, of_tenants[i], g->tenant_by != TENANT_BY_NONE, "tenant-by");
   }
-  needs(l, "tenant-by-ipv6-bits", g->tenant_by == TENANT_BY_SOURCE, "tenant-by = source");
+  check_needs(l, "tenant-by-ipv6-bits", g->tenant_by == TENANT_BY_SOURCE, "tenant-by = source");
   bool is_of_startup = g->tenant_by == TENANT_BY_USER || g->tenant_by == TENANT_BY_DATABASE;
   if (is_of_startup && g->protocol != PROTOCOL_POSTGRES) {
-    reading_error(l->r, gate_given(l->draft, "tenant-by"), "tenant-by",
+    reading_error(l->r, reading_gate_given(l->draft, "tenant-by"), "tenant-by",
                   "only protocol = postgres says which user and database a client wants");
   }
   if (is_of_startup && g->tls == TLS_MODE_PASS) {
-    reading_warning(l->r, gate_given(l->draft, "tenant-by"), "tenant-by",
+    reading_warning(l->r, reading_gate_given(l->draft, "tenant-by"), "tenant-by",
                     "with tls = pass, clients that speak TLS belong to no tenant");
   }
   if (g->tenant_default.limit > g->limit) {
-    reading_warning(l->r, gate_given(l->draft, "tenant-limit"), "tenant-limit",
+    reading_warning(l->r, reading_gate_given(l->draft, "tenant-limit"), "tenant-limit",
                     "%u is above the gate's limit, %u", g->tenant_default.limit, g->limit);
   }
 }
@@ -290,21 +292,21 @@ static void check_tenants_options(const struct looked_at *l) {
 static void check_numbers(const struct looked_at *l) {
   struct gate_settings *g = l->g;
   char target[UNITS_TIME_TEXT], interval[UNITS_TIME_TEXT];
-  needs(l, "idle-in-transaction", g->protocol == PROTOCOL_POSTGRES, "protocol = postgres");
-  needs(l, "breaker-retry", g->breaker_failures != 0, "breaker");
-  needs(l, "shed-interval", g->shed_target_ns != 0, "shed-target");
-  g->clients_given = place_is_given(gate_given(l->draft, "clients"));
+  check_needs(l, "idle-in-transaction", g->protocol == PROTOCOL_POSTGRES, "protocol = postgres");
+  check_needs(l, "breaker-retry", g->breaker_failures != 0, "breaker");
+  check_needs(l, "shed-interval", g->shed_target_ns != 0, "shed-target");
+  g->clients_given = reading_is_given(reading_gate_given(l->draft, "clients"));
   if (g->limit > g->clients) {
-    reading_warning(l->r, place_of(l, "limit"), "limit",
+    reading_warning(l->r, check_place_of(l, "limit"), "limit",
                     "%u is above clients, %u: permits stay unused", g->limit, g->clients);
   }
   if (g->shed_target_ns > g->shed_interval_ns) {
-    reading_warning(l->r, gate_given(l->draft, "shed-target"), "shed-target",
+    reading_warning(l->r, reading_gate_given(l->draft, "shed-target"), "shed-target",
                     "%s is longer than shed-interval, %s",
                     units_time_text(g->shed_target_ns, target),
                     units_time_text(g->shed_interval_ns, interval));
   }
-  if (g->queue == 0) needs(l, "queue-timeout", false, "a queue");
+  if (g->queue == 0) check_needs(l, "queue-timeout", false, "a queue");
 }
 
 static void check_gate(struct reading *r, size_t i) {
@@ -324,7 +326,7 @@ static void check_clashes(struct reading *r, size_t i, size_t j) {
   for (size_t a = 0; a < one->listen_count; a++) {
     for (size_t b = i == j ? a + 1 : 0; b < other->listen_count; b++) {
       if (!units_addresses_clash(one->listen[a], other->listen[b])) continue;
-      reading_error(r, gate_given(&r->gates[j], "listen"), "listen",
+      reading_error(r, reading_gate_given(&r->gates[j], "listen"), "listen",
                     "'%.100s': gate %s listens at %.100s", other->listen[b], one->name,
                     one->listen[a]);
     }
@@ -335,12 +337,12 @@ static void check_admin_clash(struct reading *r, size_t i) {
   const struct gate_settings *g = &r->out->gates[i];
   for (size_t a = 0; r->out->metrics != NULL && a < g->listen_count; a++) {
     if (!units_addresses_clash(g->listen[a], r->out->metrics)) continue;
-    reading_error(r, process_given(r, "metrics"), "metrics", "'%.100s': gate %s listens at %.100s",
-                  r->out->metrics, g->name, g->listen[a]);
+    reading_error(r, check_process_given(r, "metrics"), "metrics",
+                  "'%.100s': gate %s listens at %.100s", r->out->metrics, g->name, g->listen[a]);
   }
 }
 
-static int by_gate_and_name(const void *one, const void *other) {
+static int check_by_gate_and_name(const void *one, const void *other) {
   const struct tenant_draft *a = *(const struct tenant_draft *const *)one;
   const struct tenant_draft *b = *(const struct tenant_draft *const *)other;
   int order = strcmp(a->gate, b->gate);
@@ -350,7 +352,7 @@ static int by_gate_and_name(const void *one, const void *other) {
 
 /* The name that clients of this one's addresses have: "10.1.2.0/24", "10.1.2.3". Returns false: it
  * is none. */
-static bool source_name(const struct gate_settings *g, const char *name, char to[64]) {
+static bool check_source_name(const struct gate_settings *g, const char *name, char to[64]) {
   unsigned char bytes[16];
   char address[64];
   snprintf(address, sizeof address, "%.*s", (int)strcspn(name, "/"), name);
@@ -374,7 +376,7 @@ static void check_tenant_name(struct reading *r, const struct gate_settings *g,
   uint64_t port;
   if (strcmp(name, "other") == 0 || strcmp(name, "unix") == 0) return;
   if (g->tenant_by == TENANT_BY_SOURCE) {
-    if (!source_name(g, name, expected)) {
+    if (!check_source_name(g, name, expected)) {
       reading_warning(r, t->section, NULL, "[tenant %s/%s]: it is no address", g->name, name);
     } else if (strcmp(name, expected) != 0) {
       reading_warning(r, t->section, NULL, "[tenant %s/%s]: clients from there are the tenant %s",
@@ -389,8 +391,8 @@ static void check_tenant_name(struct reading *r, const struct gate_settings *g,
 static void check_tenant(struct reading *r, const struct tenant_draft *t) {
   const struct gate_settings *g = settings_gate(r->out, t->gate);
   const struct tenant_settings *own = &t->settings;
-  struct place cost_at = given_at(t->given, "cost", OPTION_OF_TENANT);
-  struct place limit_at = given_at(t->given, "limit", OPTION_OF_TENANT);
+  struct place cost_at = check_given_at(t->given, "cost", OPTION_OF_TENANT);
+  struct place limit_at = check_given_at(t->given, "limit", OPTION_OF_TENANT);
   if (g == NULL) return; /* said elsewhere */
   if (g->tenant_by == TENANT_BY_NONE) {
     reading_error(r, t->section, NULL, "[tenant %s/%s]: gate %s has no tenant-by", g->name,
@@ -398,7 +400,7 @@ static void check_tenant(struct reading *r, const struct tenant_draft *t) {
   }
   check_tenant_name(r, g, t);
   if (own->cost > g->limit || (own->limit != 0 && own->cost > own->limit)) {
-    reading_error(r, place_is_given(cost_at) ? cost_at : t->section, "cost",
+    reading_error(r, reading_is_given(cost_at) ? cost_at : t->section, "cost",
                   "%u is above the limit, %u: no client of it could be admitted", own->cost,
                   own->limit != 0 && own->limit < g->limit ? own->limit : g->limit);
   }
@@ -415,7 +417,7 @@ static void check_tenants(struct reading *r) {
     return;
   }
   for (size_t i = 0; i < r->tenant_count; i++) sorted[i] = &r->tenants[i];
-  qsort(sorted, r->tenant_count, sizeof *sorted, by_gate_and_name);
+  qsort(sorted, r->tenant_count, sizeof *sorted, check_by_gate_and_name);
   for (size_t i = 0; i < r->tenant_count; i++) {
     const struct tenant_draft *t = sorted[i], *last = i == 0 ? NULL : sorted[i - 1];
     check_tenant(r, t);

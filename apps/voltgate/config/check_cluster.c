@@ -6,27 +6,27 @@
 #include "config/cluster_name.h"
 #include "config/reading.h"
 
-static struct place cluster_given(const struct reading *r, const char *name) {
+static struct place check_cluster_given(const struct reading *r, const char *name) {
   return r->given[options_find(name, OPTION_OF_PROCESS) - options_table];
 }
 
 /* ---- the process ---- */
 
-static void check_root(struct reading *r) {
+static void check_cluster_root(struct reading *r) {
   const char *root = r->out->cluster_root;
   size_t size = strlen(root);
   bool is_path = root[0] == '/' && size > 1 && root[size - 1] != '/' && !strstr(root, "//");
   if (is_path && size <= VOLT_CLUSTER_ROOT_MAX) return;
-  reading_error(r, cluster_given(r, "cluster-root"), "cluster-root",
+  reading_error(r, check_cluster_given(r, "cluster-root"), "cluster-root",
                 "'%.80s': want a path as /volt, of at most %d bytes", root, VOLT_CLUSTER_ROOT_MAX);
 }
 
-static void check_auth(struct reading *r) {
+static void check_cluster_auth(struct reading *r) {
   struct settings *s = r->out;
   char why[OPTION_WHY];
   if (s->cluster_auth_file == NULL) return;
-  struct place at = cluster_given(r, "cluster-auth-file");
-  s->cluster_auth = token_read(s->cluster_auth_file, why);
+  struct place at = check_cluster_given(r, "cluster-auth-file");
+  s->cluster_auth = reading_read_token(s->cluster_auth_file, why);
   if (s->cluster_auth == NULL) {
     reading_error(r, at, "cluster-auth-file", "'%.200s': %.300s", s->cluster_auth_file, why);
     return;
@@ -40,25 +40,25 @@ static void check_auth(struct reading *r) {
 }
 
 /* Options that were given, and have no effect. */
-static void check_unused(struct reading *r) {
+static void check_cluster_unused(struct reading *r) {
   for (size_t i = 0; i < options_count(); i++) {
     const struct option *o = &options_table[i];
     bool is_one = strncmp(o->name, "cluster-", 8) == 0;
     for (size_t g = 0; is_one && o->owner == OPTION_OF_GATE && g < r->out->gate_count; g++) {
       struct place at = r->gates[g].given[i];
-      if (!place_is_given(at)) continue;
+      if (!reading_is_given(at)) continue;
       reading_error(r, at, o->name, "it has no effect without cluster");
     }
-    if (!is_one || o->owner != OPTION_OF_PROCESS || !place_is_given(r->given[i])) continue;
+    if (!is_one || o->owner != OPTION_OF_PROCESS || !reading_is_given(r->given[i])) continue;
     reading_error(r, r->given[i], o->name, "it has no effect without cluster");
   }
 }
 
 /* ---- gates ---- */
 
-static void check_name(struct reading *r, size_t i) {
+static void check_cluster_name(struct reading *r, size_t i) {
   const struct gate_settings *g = &r->out->gates[i];
-  struct place at = gate_given(&r->gates[i], "cluster-name");
+  struct place at = reading_gate_given(&r->gates[i], "cluster-name");
   char name[CLUSTER_NAME_MAX + 1], other[CLUSTER_NAME_MAX + 1];
   if (g->cluster_name && !cluster_name_is_one(g->cluster_name)) {
     reading_error(r, at, "cluster-name",
@@ -71,27 +71,27 @@ static void check_name(struct reading *r, size_t i) {
     const struct gate_settings *h = &r->out->gates[j];
     size_t size = strlen(cluster_name(other, h, NULL));
     if (j < i && strcmp(name, other) == 0) {
-      reading_error(r, place_is_given(at) ? at : r->gates[i].section, "cluster-name",
+      reading_error(r, reading_is_given(at) ? at : r->gates[i].section, "cluster-name",
                     "gate %s has the name %s, too: two gates of one process cannot share a limit",
                     h->name, name);
     }
     bool is_below = j != i && strncmp(name, other, size) == 0 && name[size] == '.';
     if (!is_below || h->tenant_by == TENANT_BY_NONE) continue;
-    reading_error(r, place_is_given(at) ? at : r->gates[i].section, "cluster-name",
+    reading_error(r, reading_is_given(at) ? at : r->gates[i].section, "cluster-name",
                   "%s is how a tenant of gate %s would be called: want another cluster-name", name,
                   h->name);
   }
 }
 
-static void check_sources(struct reading *r, size_t i) {
+static void check_cluster_sources(struct reading *r, size_t i) {
   const struct gate_settings *g = &r->out->gates[i];
   if (g->tenant_by != TENANT_BY_SOURCE || g->tenant_default.limit == 0) return;
-  reading_warning(r, gate_given(&r->gates[i], "tenant-limit"), "tenant-limit",
+  reading_warning(r, reading_gate_given(&r->gates[i], "tenant-limit"), "tenant-limit",
                   "with a cluster each source that ever came has nodes at the ensemble");
 }
 
 /* Two gates that each have a part of what a client costs would wait for each other. */
-static void check_costs(struct reading *r) {
+static void check_cluster_costs(struct reading *r) {
   for (size_t i = 0; i < r->tenant_count; i++) {
     const struct tenant_draft *t = &r->tenants[i];
     if (t->settings.cost <= 1) continue;
@@ -102,18 +102,18 @@ static void check_costs(struct reading *r) {
 
 void reading_check_cluster(struct reading *r) {
   if (r->out->cluster == NULL) {
-    check_unused(r);
+    check_cluster_unused(r);
     return;
   }
 #ifndef VOLTGATE_CLUSTER
-  reading_error(r, cluster_given(r, "cluster"), "cluster",
+  reading_error(r, check_cluster_given(r, "cluster"), "cluster",
                 "this voltgate was built without libvolt-cluster");
 #endif
-  check_root(r);
-  check_auth(r);
-  check_costs(r);
+  check_cluster_root(r);
+  check_cluster_auth(r);
+  check_cluster_costs(r);
   for (size_t i = 0; i < r->out->gate_count; i++) {
-    check_name(r, i);
-    check_sources(r, i);
+    check_cluster_name(r, i);
+    check_cluster_sources(r, i);
   }
 }

@@ -10,7 +10,7 @@
 
 enum { NAME_HASH = 17 /* "-" and 16 digits */, NAME_WHOLE = 512 };
 
-static bool name_has(unsigned char byte) {
+static bool cluster_name_has(unsigned char byte) {
   return byte < 0x80 && (isalnum(byte) || byte == '.' || byte == '_' || byte == '-');
 }
 
@@ -18,18 +18,18 @@ bool cluster_name_is_one(const char *name) {
   size_t size = strlen(name);
   if (size == 0 || size > CLUSTER_NAME_MAX || name[0] == '.') return false;
   for (size_t i = 0; i < size; i++) {
-    if (!name_has((unsigned char)name[i])) return false;
+    if (!cluster_name_has((unsigned char)name[i])) return false;
   }
   return true;
 }
 
-static uint64_t name_hash(const char *name) { /* FNV-1a */
+static uint64_t cluster_name_hash(const char *name) { /* FNV-1a */
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
   return hash;
 }
 
-static size_t name_escape(char *to, unsigned char byte) {
+static size_t cluster_name_escape(char *to, unsigned char byte) {
   return (size_t)sprintf(to, "_%02x", byte);
 }
 
@@ -38,19 +38,19 @@ const char *cluster_name(char to[CLUSTER_NAME_MAX + 1], const struct gate_settin
   char whole[NAME_WHOLE];
   size_t size = 0;
   const char *gate = g->cluster_name ? g->cluster_name : g->name;
-  if (*gate == '.') size += name_escape(whole + size, (unsigned char)*gate++);
+  if (*gate == '.') size += cluster_name_escape(whole + size, (unsigned char)*gate++);
   size += (size_t)snprintf(whole + size, CLUSTER_NAME_MAX + 1, "%s%s", gate, tenant ? "." : "");
   for (; tenant && *tenant && size + 4 < sizeof whole; tenant++) {
     unsigned char byte = (unsigned char)*tenant;
-    if (byte == '.' || byte == '_' || !name_has(byte)) {
-      size += name_escape(whole + size, byte);
+    if (byte == '.' || byte == '_' || !cluster_name_has(byte)) {
+      size += cluster_name_escape(whole + size, byte);
     } else {
       whole[size++] = (char)byte;
     }
   }
   whole[size] = '\0';
   if (size > CLUSTER_NAME_MAX) {
-    unsigned long long hash = name_hash(whole);
+    unsigned long long hash = cluster_name_hash(whole);
     snprintf(whole + CLUSTER_NAME_MAX - NAME_HASH, NAME_HASH + 1, "-%016llx", hash);
   }
   memcpy(to, whole, strlen(whole) + 1);

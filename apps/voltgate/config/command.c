@@ -21,13 +21,13 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static enum command_kind wrong(const char *what, const char *words) {
+static enum command_kind command_wrong(const char *what, const char *words) {
   fprintf(stderr, "voltgate: '%.80s' %s\n", what, words);
   return COMMAND_WRONG;
 }
 
 /* Whether one of the words asks for help or the version, which is then printed. */
-static bool is_shown(int argc, char *const *argv) {
+static bool command_is_shown(int argc, char *const *argv) {
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
       help_print(stdout);
@@ -44,17 +44,17 @@ static bool is_shown(int argc, char *const *argv) {
 /* ---- commands that ask ---- */
 
 /* Whether this command takes the option. */
-static bool takes(enum command_kind kind, const struct option *o) {
+static bool command_takes(enum command_kind kind, const struct option *o) {
   bool is_of_top = strcmp(o->name, "interval") == 0 || strcmp(o->name, "once") == 0;
   bool is_of_dump = strcmp(o->name, "each") == 0;
   return (!is_of_top || kind == COMMAND_TOP) && (!is_of_dump || kind == COMMAND_DUMP);
 }
 
-static bool take_option(struct command *c, bool given[OPTIONS_MOST], const struct option *o,
-                        const char *value) {
+static bool command_take_option(struct command *c, bool given[OPTIONS_MOST], const struct option *o,
+                                const char *value) {
   char why[OPTION_WHY];
   bool *is_given = &given[o - options_table];
-  if (!takes(c->kind, o)) {
+  if (!command_takes(c->kind, o)) {
     fprintf(stderr, "voltgate: --%s: it is an option of %s\n", o->name,
             strcmp(o->name, "each") == 0 ? "dump" : "top");
   } else if (*is_given) {
@@ -68,7 +68,7 @@ static bool take_option(struct command *c, bool given[OPTIONS_MOST], const struc
   return false;
 }
 
-static bool take_word(struct command *c, unsigned *words, const char *word) {
+static bool command_take_word(struct command *c, unsigned *words, const char *word) {
   uint64_t limit;
   unsigned at = (*words)++;
   if (c->kind == COMMAND_LIMIT && at == 0) {
@@ -80,29 +80,29 @@ static bool take_word(struct command *c, unsigned *words, const char *word) {
       c->client.limit = (uint32_t)limit;
       return true;
     }
-    wrong(word, "is no limit: want a number from 1 to 1000000");
+    command_wrong(word, "is no limit: want a number from 1 to 1000000");
     return false;
   }
-  wrong(word, "is one word too many");
+  command_wrong(word, "is one word too many");
   return false;
 }
 
-static bool take_token(struct client_settings *client) {
+static bool command_take_token(struct client_settings *client) {
   char why[OPTION_WHY];
   if (client->token_file != NULL) {
-    client->token = token_read(client->token_file, why);
+    client->token = reading_read_token(client->token_file, why);
     if (client->token != NULL) return true;
     fprintf(stderr, "voltgate: --token-file: '%.200s': %s\n", client->token_file, why);
     return false;
   }
   const char *token = getenv("VOLTGATE_TOKEN");
   if (token == NULL || *token == '\0') return true;
-  client->token = token_text(token, why);
+  client->token = reading_token_of_text(token, why);
   if (client->token == NULL) fprintf(stderr, "voltgate: VOLTGATE_TOKEN: %s\n", why);
   return client->token != NULL;
 }
 
-static bool read_client(struct command *c) {
+static bool command_read_client(struct command *c) {
   struct arguments a = {.argc = c->argc, .argv = c->argv, .next = 1};
   const struct option *o;
   const char *value;
@@ -111,8 +111,8 @@ static bool read_client(struct command *c) {
   unsigned words = 0;
   enum argument_kind kind;
   while ((kind = arguments_next(&a, OPTION_OF_CLIENT, &o, &value, why)) != ARGUMENT_END) {
-    if (kind == ARGUMENT_OPTION) is_right &= take_option(c, given, o, value);
-    if (kind == ARGUMENT_WORD) is_right &= take_word(c, &words, value);
+    if (kind == ARGUMENT_OPTION) is_right &= command_take_option(c, given, o, value);
+    if (kind == ARGUMENT_WORD) is_right &= command_take_word(c, &words, value);
     if (kind == ARGUMENT_WRONG) {
       fprintf(stderr, "voltgate: %s\n", why);
       is_right = false;
@@ -122,28 +122,28 @@ static bool read_client(struct command *c) {
     fputs("voltgate: limit: want voltgate limit GATE N\n", stderr);
     is_right = false;
   }
-  return take_token(&c->client) && is_right;
+  return command_take_token(&c->client) && is_right;
 }
 
 /* ---- all of it ---- */
 
 enum command_kind command_read(struct command *out, int argc, char *const *argv) {
   *out = (struct command){.kind = COMMAND_RUN, .argc = argc, .argv = argv};
-  if (is_shown(argc, argv)) return out->kind = COMMAND_SHOWN;
+  if (command_is_shown(argc, argv)) return out->kind = COMMAND_SHOWN;
   if (argc > 1 && argv[1][0] != '-') {
     int i = 0;
     while (i < COMMANDS && strcmp(commands[i].name, argv[1]) != 0) i++;
     if (i == COMMANDS) {
-      return out->kind = wrong(argv[1],
-                               "is no command: want run, check, top, limit, reload, drain, "
-                               "status or dump; see voltgate --help");
+      return out->kind = command_wrong(argv[1],
+                                       "is no command: want run, check, top, limit, reload, drain, "
+                                       "status or dump; see voltgate --help");
     }
     out->kind = commands[i].kind;
     out->argc--;
     out->argv++;
   }
   if (out->kind == COMMAND_RUN || out->kind == COMMAND_CHECK) return out->kind;
-  if (!read_client(out)) {
+  if (!command_read_client(out)) {
     command_free(out);
     out->kind = COMMAND_WRONG;
   }

@@ -4,7 +4,7 @@
 
 #include "config/reading.h"
 
-static bool is_same_tenants(const struct gate_settings *a, const struct gate_settings *b) {
+static bool compare_is_same_tenants(const struct gate_settings *a, const struct gate_settings *b) {
   if (a->tenant_count != b->tenant_count) return false;
   for (size_t i = 0; i < a->tenant_count; i++) {
     const struct tenant_settings *s = &a->tenants[i], *t = &b->tenants[i];
@@ -24,15 +24,15 @@ static enum gate_change compare_gate(struct lines *summary, struct lines *restar
   for (size_t i = 0; i < options_count(); i++) {
     const struct option *o = &options_table[i];
     if (o->owner != OPTION_OF_GATE || option_is_equal(o, old, now)) continue;
-    lines_add(o->needs_restart ? restart : summary, "%s of gate %s", o->name, now->name);
+    reading_add_line(o->needs_restart ? restart : summary, "%s of gate %s", o->name, now->name);
     if (o->kind == OPTION_LISTEN) {
       change = GATE_REBOUND;
     } else if (change == GATE_SAME) {
       change = GATE_CHANGED;
     }
   }
-  if (is_same_tenants(old, now)) return change;
-  lines_add(summary, "tenants of gate %s", now->name);
+  if (compare_is_same_tenants(old, now)) return change;
+  reading_add_line(summary, "tenants of gate %s", now->name);
   return change == GATE_SAME ? GATE_CHANGED : change;
 }
 
@@ -45,17 +45,17 @@ static void compare_gates(struct settings_difference *d, struct lines *summary,
     one->name = now->gates[i].name;
     one->change = GATE_ADDED;
     if (before != NULL) one->change = compare_gate(summary, restart, before, &now->gates[i]);
-    if (before == NULL) lines_add(summary, "gate %s added", one->name);
+    if (before == NULL) reading_add_line(summary, "gate %s added", one->name);
   }
   for (size_t i = 0; i < old->gate_count; i++) {
     if (settings_gate(now, old->gates[i].name) != NULL) continue;
     d->gates[d->gate_count++] = (struct gate_difference){old->gates[i].name, GATE_REMOVED};
-    lines_add(summary, "gate %s removed", old->gates[i].name);
+    reading_add_line(summary, "gate %s removed", old->gates[i].name);
   }
 }
 
 /* Secrets are compared, too, and never named by their value. */
-static bool is_same_secret(const char *old, const char *now) {
+static bool compare_is_same_secret(const char *old, const char *now) {
   if (old == NULL || now == NULL) return old == now;
   return strcmp(old, now) == 0;
 }
@@ -65,16 +65,16 @@ static void compare_process(struct lines *summary, struct lines *restart,
   for (size_t i = 0; i < options_count(); i++) {
     const struct option *o = &options_table[i];
     if (o->owner != OPTION_OF_PROCESS || option_is_equal(o, old, now)) continue;
-    lines_add(o->needs_restart ? restart : summary, "%s", o->name);
+    reading_add_line(o->needs_restart ? restart : summary, "%s", o->name);
   }
-  if (!is_same_secret(old->token, now->token)) lines_add(summary, "the token");
-  if (!is_same_secret(old->cluster_auth, now->cluster_auth)) {
-    lines_add(restart, "what cluster-auth-file says");
+  if (!compare_is_same_secret(old->token, now->token)) reading_add_line(summary, "the token");
+  if (!compare_is_same_secret(old->cluster_auth, now->cluster_auth)) {
+    reading_add_line(restart, "what cluster-auth-file says");
   }
 }
 
 /* Lines become words behind commas. */
-static char *on_one_line(const struct lines *l) {
+static char *compare_on_one_line(const struct lines *l) {
   char *text = NULL;
   size_t n = 0;
   if (l->text == NULL) return NULL;
@@ -99,8 +99,8 @@ bool settings_compare(struct settings_difference *out, const struct settings *ol
   if (out->gates != NULL) {
     compare_process(&summary, &restart, old, now);
     compare_gates(out, &summary, &restart, old, now);
-    out->summary = on_one_line(&summary);
-    out->restart = on_one_line(&restart);
+    out->summary = compare_on_one_line(&summary);
+    out->restart = compare_on_one_line(&restart);
   }
   bool is_whole = out->gates != NULL && !summary.is_short && !restart.is_short &&
                   (out->summary == NULL) == (summary.text == NULL) &&

@@ -28,7 +28,7 @@ static const char help_foot[] =
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
 
-static const char *preset_of(const struct option *o) {
+static const char *help_preset_of(const struct option *o) {
   if (o->preset_words != NULL) return o->preset_words;
   return o->preset == NULL ? "" : o->preset;
 }
@@ -40,9 +40,9 @@ static void help_option(const struct option *o, FILE *to) {
     fputc('\n', to);
     width = 0;
   }
-  bool has_preset = preset_of(o)[0] != '\0';
+  bool has_preset = help_preset_of(o)[0] != '\0';
   fprintf(to, "%*s%s%s%s%s\n", HELP_COLUMN - width, "", o->help, has_preset ? " (" : "",
-          preset_of(o), has_preset ? ")" : "");
+          help_preset_of(o), has_preset ? ")" : "");
 }
 
 void help_print(FILE *to) {
@@ -61,17 +61,17 @@ void help_print(FILE *to) {
 /* ---- the reference ---- */
 
 /* What may be written, where the paragraph does not say it. */
-static bool has_bounds(const struct option *o) {
+static bool help_has_bounds(const struct option *o) {
   return o->kind == OPTION_NUMBER;
 }
 
-static void markdown_option(const struct option *o, FILE *to) {
+static void help_markdown_option(const struct option *o, FILE *to) {
   char allowed[OPTION_WHY];
   const char *of_file = o->owner == OPTION_OF_TENANT ? "" : "--";
   fprintf(to, "\n### `%s%s`\n\n", of_file, o->name);
   if (o->argument != NULL) fprintf(to, "`%s%s %s`", of_file, o->name, o->argument);
   if (o->argument == NULL) fprintf(to, "`%s%s`", of_file, o->name);
-  if (has_bounds(o)) fprintf(to, ": %s", option_allowed(o, allowed));
+  if (help_has_bounds(o)) fprintf(to, ": %s", option_allowed(o, allowed));
   if (o->preset_words != NULL) {
     fprintf(to, ". Default: %s", o->preset_words);
   } else if (o->preset != NULL) {
@@ -86,7 +86,7 @@ void help_markdown(FILE *to) {
     const struct option *o = &options_table[i];
     if (strcmp(group, o->group) != 0) fprintf(to, "\n## %s\n", o->group);
     group = o->group;
-    markdown_option(o, to);
+    help_markdown_option(o, to);
   }
 }
 
@@ -100,7 +100,7 @@ struct mdoc_line {
 };
 
 /* One word: `x` in bold, and what would be a request or an escape made plain. */
-static void mdoc_word(struct mdoc_line *l, const char *word, size_t length) {
+static void help_mdoc_word(struct mdoc_line *l, const char *word, size_t length) {
   if (l->width > 0 && l->width + 1 + (int)length > MDOC_WIDTH) {
     fputc('\n', l->to);
     l->width = 0;
@@ -120,11 +120,11 @@ static void mdoc_word(struct mdoc_line *l, const char *word, size_t length) {
 }
 
 /* Sentences, each on lines of its own. */
-static void mdoc_text(const char *text, FILE *to) {
+static void help_mdoc_text(const char *text, FILE *to) {
   struct mdoc_line l = {.to = to};
   while (*text != '\0') {
     size_t length = strcspn(text, " ");
-    mdoc_word(&l, text, length);
+    help_mdoc_word(&l, text, length);
     bool is_end = !l.is_code && text[length - 1] == '.';
     text += length;
     text += strspn(text, " ");
@@ -135,22 +135,22 @@ static void mdoc_text(const char *text, FILE *to) {
   }
 }
 
-static void mdoc_option(const struct option *o, FILE *to) {
+static void help_mdoc_option(const struct option *o, FILE *to) {
   char allowed[OPTION_WHY], line[OPTION_WHY + 8];
   const char *flag = o->owner == OPTION_OF_TENANT ? "Cm" : "Fl";
   fprintf(to, ".It %s %s%s", flag, o->owner == OPTION_OF_TENANT ? "" : "-", o->name);
   fprintf(to, "%s%s\n", o->argument == NULL ? "" : " Ar ", o->argument == NULL ? "" : o->argument);
-  mdoc_text(o->manual, to);
-  if (has_bounds(o)) {
+  help_mdoc_text(o->manual, to);
+  if (help_has_bounds(o)) {
     snprintf(line, sizeof line, "It is %s.", option_allowed(o, allowed));
-    mdoc_text(line, to);
+    help_mdoc_text(line, to);
   }
-  if (preset_of(o)[0] != '\0') {
+  if (help_preset_of(o)[0] != '\0') {
     const char *mark = o->preset_words == NULL ? "`" : "";
-    snprintf(line, sizeof line, "Default: %s%s%s.", mark, preset_of(o), mark);
-    mdoc_text(line, to);
+    snprintf(line, sizeof line, "Default: %s%s%s.", mark, help_preset_of(o), mark);
+    help_mdoc_text(line, to);
   }
-  if (o->needs_restart) mdoc_text("A change needs a restart.", to);
+  if (o->needs_restart) help_mdoc_text("A change needs a restart.", to);
 }
 
 void help_mdoc(FILE *to) {
@@ -161,7 +161,7 @@ void help_mdoc(FILE *to) {
       fprintf(to, "%s.Ss %s\n.Bl -tag -width Ds\n", *group == '\0' ? "" : ".El\n", o->group);
     }
     group = o->group;
-    mdoc_option(o, to);
+    help_mdoc_option(o, to);
   }
   fputs(".El\n", to);
 }

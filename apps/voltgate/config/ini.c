@@ -18,7 +18,7 @@ struct ini_reading {
   bool expects_pair; /* of the line that was read last */
 };
 
-static void say_wrong(struct ini_reading *r, const char *words) {
+static void ini_say_wrong(struct ini_reading *r, const char *words) {
   r->hearer->wrong(r->hearer->arg, r->line, words);
 }
 
@@ -27,7 +27,8 @@ static void say_wrong(struct ini_reading *r, const char *words) {
 #else
 #define INI_LINE
 #endif
-static int hear_pair(void *arg, const char *section, const char *key, const char *value INI_LINE) {
+static int ini_hear_pair(void *arg, const char *section, const char *key,
+                         const char *value INI_LINE) {
   struct ini_reading *r = arg;
   (void)section;
   r->expects_pair = false;
@@ -38,7 +39,7 @@ static int hear_pair(void *arg, const char *section, const char *key, const char
 enum line_end { LINE_READ, LINE_CUT, LINE_HAS_NUL, LINE_NONE };
 
 /* Read one line without its indentation and its newline. */
-static enum line_end read_line(struct ini_reading *r, char *to, size_t room) {
+static enum line_end ini_read_line(struct ini_reading *r, char *to, size_t room) {
   enum line_end end = LINE_READ;
   size_t length = 0;
   int c = EOF;
@@ -60,31 +61,31 @@ static enum line_end read_line(struct ini_reading *r, char *to, size_t room) {
   return is_any ? end : LINE_NONE;
 }
 
-static void hear_section(struct ini_reading *r, char *text) {
+static void ini_hear_section(struct ini_reading *r, char *text) {
   char *end = strchr(text, ']');
   if (end == NULL) {
-    say_wrong(r, "a section has no ']' at its end");
+    ini_say_wrong(r, "a section has no ']' at its end");
     return;
   }
   const char *rest = end + 1 + strspn(end + 1, " \t\r");
   if (*rest != '\0' && *rest != ';' && *rest != '#') {
-    say_wrong(r, "there is something behind the section's ']'");
+    ini_say_wrong(r, "there is something behind the section's ']'");
     return;
   }
   *end = '\0';
   r->hearer->section(r->hearer->arg, r->line, text + 1);
 }
 
-static void expect_pair_no_more(struct ini_reading *r) {
-  if (r->expects_pair) say_wrong(r, "want a line KEY = VALUE, [SECTION], or ; COMMENT");
+static void ini_expect_pair_no_more(struct ini_reading *r) {
+  if (r->expects_pair) ini_say_wrong(r, "want a line KEY = VALUE, [SECTION], or ; COMMENT");
   r->expects_pair = false;
 }
 
 /* As fgets(), for libinih. What is no pair is an empty line to it. */
-static char *next_line(char *to, int room, void *stream) {
+static char *ini_next_line(char *to, int room, void *stream) {
   struct ini_reading *r = stream;
-  expect_pair_no_more(r);
-  enum line_end end = read_line(r, to, (size_t)room);
+  ini_expect_pair_no_more(r);
+  enum line_end end = ini_read_line(r, to, (size_t)room);
   if (end == LINE_NONE) return NULL;
   r->line++;
   char *text = to;
@@ -93,13 +94,13 @@ static char *next_line(char *to, int room, void *stream) {
   }
   bool is_comment = *text == ';' || *text == '#';
   if (end == LINE_HAS_NUL) {
-    say_wrong(r, "there is a byte 0");
+    ini_say_wrong(r, "there is a byte 0");
   } else if (end == LINE_CUT && !is_comment) {
     char words[80];
     snprintf(words, sizeof words, "a line has at most %d bytes", room - 1);
-    say_wrong(r, words);
+    ini_say_wrong(r, words);
   } else if (*text == '[') {
-    hear_section(r, text);
+    ini_hear_section(r, text);
   } else if (!is_comment && *text != '\0' && strcmp(text, "\r") != 0) {
     r->expects_pair = true;
     return to;
@@ -110,9 +111,10 @@ static char *next_line(char *to, int room, void *stream) {
 
 void ini_read(FILE *in, const struct ini_hearer *hearer) {
   struct ini_reading r = {.hearer = hearer, .in = in};
-  int result = ini_parse_stream(next_line, &r, hear_pair, &r);
-  expect_pair_no_more(&r);
-  if (result == -2) say_wrong(&r, "no memory");
-  if (ferror(in)) say_wrong(&r, "it cannot be read on");
-  if (r.bytes == INI_FILE_MOST && getc(in) != EOF) say_wrong(&r, "the file is larger than 1 MiB");
+  int result = ini_parse_stream(ini_next_line, &r, ini_hear_pair, &r);
+  ini_expect_pair_no_more(&r);
+  if (result == -2) ini_say_wrong(&r, "no memory");
+  if (ferror(in)) ini_say_wrong(&r, "it cannot be read on");
+  if (r.bytes == INI_FILE_MOST && getc(in) != EOF)
+    ini_say_wrong(&r, "the file is larger than 1 MiB");
 }

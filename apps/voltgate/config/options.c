@@ -445,7 +445,7 @@ const struct option *options_find(const char *name, unsigned owners) {
 enum { NAME_MOST = 40 };
 
 /* How many letters have to be changed, added, left out or swapped with their neighbour. */
-static unsigned distance(const char *one, const char *other) {
+static unsigned options_distance(const char *one, const char *other) {
   size_t m = strlen(one), n = strlen(other);
   unsigned row[3][NAME_MOST + 1];
   for (size_t j = 0; j <= n; j++) row[0][j] = (unsigned)j;
@@ -472,7 +472,7 @@ const char *options_nearest(const char *name, unsigned owners) {
   for (size_t i = 0; i < options_count(); i++) {
     const struct option *o = &options_table[i];
     if ((o->owner & owners) == 0) continue;
-    unsigned d = distance(name, o->name);
+    unsigned d = options_distance(name, o->name);
     if (d >= 2 && strncmp(o->name, name, length) == 0) d = 1; /* its beginning */
     if (d < best) {
       best = d;

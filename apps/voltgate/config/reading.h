@@ -11,7 +11,7 @@ struct place {
   bool is_option;
 };
 
-static inline bool place_is_given(struct place p) {
+static inline bool reading_is_given(struct place p) {
   return p.line != 0 || p.is_option;
 }
 
@@ -52,7 +52,8 @@ struct reading {
 
 enum { GATES_MOST = 256, TENANTS_MOST = 10000, NAME_BYTES_MOST = 63 };
 
-void lines_add(struct lines *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reading_add_line(struct lines *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* What is wrong, and what looks wrong, with its place. key: NULL: none. */
 void reading_error(struct reading *r, struct place at, const char *key, const char *format, ...)
@@ -61,7 +62,7 @@ void reading_warning(struct reading *r, struct place at, const char *key, const 
     __attribute__((format(printf, 4, 5)));
 
 /* Whether an option of that name was given to the gate, and where. */
-struct place gate_given(const struct gate_draft *d, const char *name);
+struct place reading_gate_given(const struct gate_draft *d, const char *name);
 
 /* Look at all of it when everything was read: settings.c calls it once. */
 void reading_check(struct reading *r);
@@ -70,10 +71,10 @@ void reading_check_cluster(struct reading *r);
 
 /* Read the token of a file that others must not be able to read. Returns NULL, and why says what is
  * wrong. */
-char *token_read(const char *path, char why[OPTION_WHY]);
+char *reading_read_token(const char *path, char why[OPTION_WHY]);
 
 /* The token that this text is, or NULL. */
-char *token_text(const char *text, char why[OPTION_WHY]);
+char *reading_token_of_text(const char *text, char why[OPTION_WHY]);
 
 /* ---- the command line ---- */
 

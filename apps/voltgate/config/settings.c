@@ -23,7 +23,7 @@ static const struct place command_line = {.is_option = true};
 
 /* ---- what is wrong ---- */
 
-void lines_add(struct lines *l, const char *format, ...) {
+void reading_add_line(struct lines *l, const char *format, ...) {
   va_list args;
   char *line;
   va_start(args, format);
@@ -48,14 +48,14 @@ void lines_add(struct lines *l, const char *format, ...) {
 
 enum { ERRORS_SHOWN = 200 };
 
-static void add_with_place(const struct reading *r, struct lines *l, struct place at,
-                           const char *key, const char *words) {
+static void settings_add_with_place(const struct reading *r, struct lines *l, struct place at,
+                                    const char *key, const char *words) {
   char line[16] = "";
   if (l->count >= ERRORS_SHOWN) return;
   if (at.line != 0) snprintf(line, sizeof line, "%u:", at.line);
   bool is_named = at.is_option && key != NULL && options_find(key, OPTIONS_SERVING) != NULL;
-  lines_add(l, "%s:%s %s%s%s%s", at.line != 0 ? r->out->config : "voltgate", line,
-            is_named ? "--" : "", key == NULL ? "" : key, key == NULL ? "" : ": ", words);
+  reading_add_line(l, "%s:%s %s%s%s%s", at.line != 0 ? r->out->config : "voltgate", line,
+                   is_named ? "--" : "", key == NULL ? "" : key, key == NULL ? "" : ": ", words);
 }
 
 void reading_error(struct reading *r, struct place at, const char *key, const char *format, ...) {
@@ -64,7 +64,7 @@ void reading_error(struct reading *r, struct place at, const char *key, const ch
   va_start(args, format);
   vsnprintf(words, sizeof words, format, args);
   va_end(args);
-  add_with_place(r, &r->errors, at, key, words);
+  settings_add_with_place(r, &r->errors, at, key, words);
 }
 
 void reading_warning(struct reading *r, struct place at, const char *key, const char *format, ...) {
@@ -73,10 +73,10 @@ void reading_warning(struct reading *r, struct place at, const char *key, const 
   va_start(args, format);
   vsnprintf(words + 9, sizeof words - 9, format, args);
   va_end(args);
-  add_with_place(r, &r->warnings, at, key, words);
+  settings_add_with_place(r, &r->warnings, at, key, words);
 }
 
-static bool no_memory(struct reading *r) {
+static bool settings_no_memory(struct reading *r) {
   r->errors.is_short = true;
   return false;
 }
@@ -84,7 +84,7 @@ static bool no_memory(struct reading *r) {
 /* ---- gates and tenants as they come ---- */
 
 /* Whether it can be a name: of a gate, in paths and labels; of a tenant, anything that is printed. */
-static bool is_name(const char *name, size_t length, bool is_path) {
+static bool settings_is_name(const char *name, size_t length, bool is_path) {
   if (length == 0 || length > NAME_BYTES_MOST) return false;
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)name[i];
@@ -93,16 +93,16 @@ static bool is_name(const char *name, size_t length, bool is_path) {
   return true;
 }
 
-static size_t find_gate(const struct settings *s, const char *name) {
+static size_t settings_find_gate(const struct settings *s, const char *name) {
   size_t i = 0;
   while (i < s->gate_count && strcmp(s->gates[i].name, name) != 0) i++;
   return i;
 }
 
 /* The gate of that name, made if it is not there. Returns its index, or SIZE_MAX. */
-static size_t gate_made(struct reading *r, const char *name, struct place at) {
+static size_t settings_gate_made(struct reading *r, const char *name, struct place at) {
   struct settings *s = r->out;
-  size_t i = find_gate(s, name);
+  size_t i = settings_find_gate(s, name);
   if (i < s->gate_count) return i;
   if (i == GATES_MOST) {
     reading_error(r, at, NULL, "there are more than %d gates", GATES_MOST);
@@ -115,18 +115,18 @@ static size_t gate_made(struct reading *r, const char *name, struct place at) {
   char *copy = strdup(name);
   if (gates == NULL || drafts == NULL || copy == NULL) {
     free(copy);
-    no_memory(r);
+    settings_no_memory(r);
     return SIZE_MAX;
   }
   gates[i] = (struct gate_settings){.name = copy};
   drafts[i] = (struct gate_draft){.section = at};
   s->gate_count++;
-  if (!options_preset(OPTION_OF_GATE, &gates[i])) no_memory(r);
+  if (!options_preset(OPTION_OF_GATE, &gates[i])) settings_no_memory(r);
   return i;
 }
 
-static size_t tenant_made(struct reading *r, const char *gate, size_t gate_length, const char *name,
-                          struct place at) {
+static size_t settings_tenant_made(struct reading *r, const char *gate, size_t gate_length,
+                                   const char *name, struct place at) {
   size_t i = r->tenant_count;
   if (i == TENANTS_MOST) {
     reading_error(r, at, NULL, "there are more than %d tenants", TENANTS_MOST);
@@ -135,7 +135,7 @@ static size_t tenant_made(struct reading *r, const char *gate, size_t gate_lengt
   if ((i & (i - 1)) == 0) { /* a power of two: it is full */
     struct tenant_draft *more = realloc(r->tenants, (i == 0 ? 1 : 2 * i) * sizeof *more);
     if (more == NULL) {
-      no_memory(r);
+      settings_no_memory(r);
       return SIZE_MAX;
     }
     r->tenants = more;
@@ -147,7 +147,7 @@ static size_t tenant_made(struct reading *r, const char *gate, size_t gate_lengt
   t->settings.name = strdup(name);
   if (t->gate == NULL || t->settings.name == NULL ||
       !options_preset(OPTION_OF_TENANT, &t->settings)) {
-    no_memory(r);
+    settings_no_memory(r);
   }
   return i;
 }
@@ -155,12 +155,12 @@ static size_t tenant_made(struct reading *r, const char *gate, size_t gate_lengt
 /* ---- a value ---- */
 
 /* An option was given: set it, unless it was given here before. */
-static void give(struct reading *r, const struct option *o, void *owner, struct place *given,
-                 const char *value, struct place at) {
+static void settings_give(struct reading *r, const struct option *o, void *owner,
+                          struct place *given, const char *value, struct place at) {
   char why[OPTION_WHY];
   struct place *last = &given[o - options_table];
   bool is_list = o->kind == OPTION_LISTEN;
-  bool is_again = place_is_given(*last) && last->is_option == at.is_option;
+  bool is_again = reading_is_given(*last) && last->is_option == at.is_option;
   if (is_again && !is_list) {
     if (at.is_option) {
       reading_error(r, at, o->name, "it is given twice");
@@ -176,8 +176,8 @@ static void give(struct reading *r, const struct option *o, void *owner, struct 
 
 /* ---- the file ---- */
 
-static void begin_process(struct reading *r, struct place at) {
-  if (place_is_given(r->process_section)) {
+static void settings_begin_process(struct reading *r, struct place at) {
+  if (reading_is_given(r->process_section)) {
     reading_error(r, at, "[voltgate]", "it has begun in line %u already", r->process_section.line);
   } else {
     r->process_section = at;
@@ -185,44 +185,44 @@ static void begin_process(struct reading *r, struct place at) {
   r->section = SECTION_PROCESS;
 }
 
-static void begin_gate(struct reading *r, const char *name, struct place at) {
-  if (!is_name(name, strlen(name), true)) {
+static void settings_begin_gate(struct reading *r, const char *name, struct place at) {
+  if (!settings_is_name(name, strlen(name), true)) {
     reading_error(r, at, NULL,
                   "[gate %.80s]: a gate's name has letters, digits, '_', '.' and '-', at most %d",
                   name, NAME_BYTES_MOST);
     return;
   }
-  size_t i = find_gate(r->out, name);
+  size_t i = settings_find_gate(r->out, name);
   if (i < r->out->gate_count) {
     reading_error(r, at, NULL, "[gate %s]: it has begun in line %u already", name,
                   r->gates[i].section.line);
   }
-  r->section_index = gate_made(r, name, at);
+  r->section_index = settings_gate_made(r, name, at);
   if (r->section_index != SIZE_MAX) r->section = SECTION_GATE;
 }
 
-static void begin_tenant(struct reading *r, const char *name, struct place at) {
+static void settings_begin_tenant(struct reading *r, const char *name, struct place at) {
   const char *slash = strchr(name, '/');
-  if (slash == NULL || !is_name(name, (size_t)(slash - name), true) ||
-      !is_name(slash + 1, strlen(slash + 1), false)) {
+  if (slash == NULL || !settings_is_name(name, (size_t)(slash - name), true) ||
+      !settings_is_name(slash + 1, strlen(slash + 1), false)) {
     reading_error(r, at, NULL,
                   "[tenant %.80s]: want [tenant GATE/NAME], where a name has at most %d bytes",
                   name, NAME_BYTES_MOST);
     return;
   }
-  r->section_index = tenant_made(r, name, (size_t)(slash - name), slash + 1, at);
+  r->section_index = settings_tenant_made(r, name, (size_t)(slash - name), slash + 1, at);
   if (r->section_index != SIZE_MAX) r->section = SECTION_TENANT;
 }
 
 /* The name behind the word that a section begins with, or NULL: it begins with another. */
-static const char *behind(const char *section, const char *word) {
+static const char *settings_behind(const char *section, const char *word) {
   size_t length = strlen(word);
   if (strncmp(section, word, length) != 0) return NULL;
   size_t blanks = strspn(section + length, " \t");
   return blanks == 0 && section[length] != '\0' ? NULL : section + length + blanks;
 }
 
-static void hear_section(void *arg, unsigned line, const char *section) {
+static void settings_hear_section(void *arg, unsigned line, const char *section) {
   struct reading *r = arg;
   struct place at = {.line = line};
   char text[256]; /* without blanks at its ends */
@@ -232,11 +232,11 @@ static void hear_section(void *arg, unsigned line, const char *section) {
   const char *name;
   r->section = SECTION_WRONG;
   if (strcmp(text, "voltgate") == 0) {
-    begin_process(r, at);
-  } else if ((name = behind(text, "gate")) != NULL) {
-    begin_gate(r, name, at);
-  } else if ((name = behind(text, "tenant")) != NULL) {
-    begin_tenant(r, name, at);
+    settings_begin_process(r, at);
+  } else if ((name = settings_behind(text, "gate")) != NULL) {
+    settings_begin_gate(r, name, at);
+  } else if ((name = settings_behind(text, "tenant")) != NULL) {
+    settings_begin_tenant(r, name, at);
   } else {
     reading_error(r, at, NULL,
                   "[%.80s]: there is no such section: want [voltgate], [gate NAME] or "
@@ -253,7 +253,8 @@ static const struct {
                      {OPTION_OF_TENANT, "[tenant GATE/NAME]"}};
 
 /* A key that this section does not have: is it another's, or written wrongly? */
-static void unknown_key(struct reading *r, struct place at, const char *key, unsigned owner) {
+static void settings_unknown_key(struct reading *r, struct place at, const char *key,
+                                 unsigned owner) {
   const char *nearest = options_nearest(key, owner);
   for (size_t i = 0; i < sizeof section_names / sizeof *section_names; i++) {
     if (section_names[i].owner == owner) continue;
@@ -266,7 +267,7 @@ static void unknown_key(struct reading *r, struct place at, const char *key, uns
                 nearest == NULL ? "" : " meant?");
 }
 
-static void hear_pair(void *arg, unsigned line, const char *key, const char *value) {
+static void settings_hear_pair(void *arg, unsigned line, const char *key, const char *value) {
   struct reading *r = arg;
   struct place at = {.line = line};
   unsigned owner = 0;
@@ -291,25 +292,27 @@ static void hear_pair(void *arg, unsigned line, const char *key, const char *val
   }
   const struct option *o = options_find(key, owner);
   if (o == NULL) {
-    unknown_key(r, at, key, owner);
+    settings_unknown_key(r, at, key, owner);
   } else if (strcmp(o->name, "config") == 0) {
     reading_error(r, at, key, "it is an option of the command line only");
   } else {
-    give(r, o, target, given, value, at);
+    settings_give(r, o, target, given, value, at);
   }
 }
 
-static void hear_wrong(void *arg, unsigned line, const char *words) {
+static void settings_hear_wrong(void *arg, unsigned line, const char *words) {
   reading_error(arg, (struct place){.line = line}, NULL, "%s", words);
 }
 
-static void read_stream(struct reading *r, FILE *in) {
-  const struct ini_hearer hearer = {
-      .arg = r, .section = hear_section, .pair = hear_pair, .wrong = hear_wrong};
+static void settings_read_stream(struct reading *r, FILE *in) {
+  const struct ini_hearer hearer = {.arg = r,
+                                    .section = settings_hear_section,
+                                    .pair = settings_hear_pair,
+                                    .wrong = settings_hear_wrong};
   ini_read(in, &hearer);
 }
 
-static void read_file(struct reading *r) {
+static void settings_read_file(struct reading *r) {
   const char *path = r->out->config;
   struct stat status;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -322,7 +325,7 @@ static void read_file(struct reading *r) {
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     reading_error(r, command_line, "config", "'%.200s': it is not a file", path);
   } else {
-    read_stream(r, in);
+    settings_read_stream(r, in);
   }
   fclose(in);
 }
@@ -330,9 +333,9 @@ static void read_file(struct reading *r) {
 /* ---- the command line ---- */
 
 /* Call take for each option that is right. */
-static void read_options(struct reading *r, int argc, char *const *argv,
-                         void (*take)(struct reading *r, const struct option *o,
-                                      const char *value)) {
+static void settings_read_options(struct reading *r, int argc, char *const *argv,
+                                  void (*take)(struct reading *r, const struct option *o,
+                                               const char *value)) {
   struct arguments a = {.argc = argc, .argv = argv, .next = 1};
   const struct option *o;
   const char *value;
@@ -343,25 +346,25 @@ static void read_options(struct reading *r, int argc, char *const *argv,
   }
 }
 
-static bool is_config(const struct option *o) {
+static bool settings_is_config(const struct option *o) {
   return strcmp(o->name, "config") == 0;
 }
 
-static void take_config(struct reading *r, const struct option *o, const char *value) {
-  if (is_config(o)) give(r, o, r->out, r->given, value, command_line);
+static void settings_take_config(struct reading *r, const struct option *o, const char *value) {
+  if (settings_is_config(o)) settings_give(r, o, r->out, r->given, value, command_line);
 }
 
-static void take_rest(struct reading *r, const struct option *o, const char *value) {
+static void settings_take_rest(struct reading *r, const struct option *o, const char *value) {
   if (o->owner == OPTION_OF_PROCESS) {
-    if (!is_config(o)) give(r, o, r->out, r->given, value, command_line);
+    if (!settings_is_config(o)) settings_give(r, o, r->out, r->given, value, command_line);
     return;
   }
-  size_t i = gate_made(r, "main", command_line);
-  if (i != SIZE_MAX) give(r, o, &r->out->gates[i], r->gates[i].given, value, command_line);
+  size_t i = settings_gate_made(r, "main", command_line);
+  if (i != SIZE_MAX) settings_give(r, o, &r->out->gates[i], r->gates[i].given, value, command_line);
 }
 
 /* The words that are no options. */
-static void refuse_words(struct reading *r, int argc, char *const *argv) {
+static void settings_refuse_words(struct reading *r, int argc, char *const *argv) {
   struct arguments a = {.argc = argc, .argv = argv, .next = 1};
   const struct option *o;
   const char *value;
@@ -377,18 +380,18 @@ static void refuse_words(struct reading *r, int argc, char *const *argv) {
 
 /* ---- all of it ---- */
 
-static int by_name(const void *one, const void *other) {
+static int settings_by_name(const void *one, const void *other) {
   const struct tenant_settings *a = one, *b = other;
   return strcmp(a->name, b->name);
 }
 
 /* Give each tenant to its gate. */
-static void place_tenants(struct reading *r) {
+static void settings_place_tenants(struct reading *r) {
   struct settings *s = r->out;
   for (size_t i = 0; i < r->tenant_count; i++) {
     struct tenant_draft *t = &r->tenants[i];
     if (t->gate == NULL || t->settings.name == NULL) continue; /* no memory */
-    size_t at = find_gate(s, t->gate);
+    size_t at = settings_find_gate(s, t->gate);
     if (at == s->gate_count) {
       reading_error(r, t->section, NULL, "[tenant %s/%s]: there is no gate %s", t->gate,
                     t->settings.name, t->gate);
@@ -399,7 +402,7 @@ static void place_tenants(struct reading *r) {
       size_t room = g->tenant_count == 0 ? 1 : 2 * g->tenant_count;
       struct tenant_settings *more = realloc(g->tenants, room * sizeof *more);
       if (more == NULL) {
-        no_memory(r);
+        settings_no_memory(r);
         return;
       }
       g->tenants = more;
@@ -409,23 +412,24 @@ static void place_tenants(struct reading *r) {
   }
 }
 
-static void read_all(struct reading *r, int argc, char *const *argv) {
+static void settings_read_all(struct reading *r, int argc, char *const *argv) {
   struct settings *s = r->out;
   *s = (struct settings){0};
-  if (!options_preset(OPTION_OF_PROCESS, s)) no_memory(r);
-  refuse_words(r, argc, argv);
-  read_options(r, argc, argv, take_config);
-  if (s->config != NULL) read_file(r);
-  read_options(r, argc, argv, take_rest);
+  if (!options_preset(OPTION_OF_PROCESS, s)) settings_no_memory(r);
+  settings_refuse_words(r, argc, argv);
+  settings_read_options(r, argc, argv, settings_take_config);
+  if (s->config != NULL) settings_read_file(r);
+  settings_read_options(r, argc, argv, settings_take_rest);
   reading_check(r);
-  place_tenants(r);
+  settings_place_tenants(r);
   for (size_t i = 0; i < s->gate_count; i++) {
     struct gate_settings *g = &s->gates[i];
-    if (g->tenant_count > 1) qsort(g->tenants, g->tenant_count, sizeof *g->tenants, by_name);
+    if (g->tenant_count > 1)
+      qsort(g->tenants, g->tenant_count, sizeof *g->tenants, settings_by_name);
   }
 }
 
-static void free_drafts(struct reading *r) {
+static void settings_free_drafts(struct reading *r) {
   for (size_t i = 0; i < r->tenant_count; i++) {
     free(r->tenants[i].gate);
     free(r->tenants[i].settings.name);
@@ -437,8 +441,8 @@ static void free_drafts(struct reading *r) {
 /* Read them. Returns NULL, or what is wrong. */
 static char *settings_made(struct settings *out, int argc, char *const *argv, bool is_reload) {
   struct reading r = {.out = out, .is_reload = is_reload};
-  read_all(&r, argc, argv);
-  free_drafts(&r);
+  settings_read_all(&r, argc, argv);
+  settings_free_drafts(&r);
   out->warnings = r.warnings.text;
   if (r.errors.count == 0 && !r.errors.is_short) return NULL;
   settings_free(out);
@@ -446,7 +450,7 @@ static char *settings_made(struct settings *out, int argc, char *const *argv, bo
     free(r.errors.text);
     return strdup("voltgate: no memory");
   }
-  if (r.errors.count >= ERRORS_SHOWN) lines_add(&r.errors, "voltgate: and so on");
+  if (r.errors.count >= ERRORS_SHOWN) reading_add_line(&r.errors, "voltgate: and so on");
   return r.errors.text;
 }
 
@@ -465,7 +469,7 @@ char *settings_reread(struct settings *out, int argc, char *const *argv) {
   return settings_made(out, argc, argv, true);
 }
 
-static void wipe(char *secret) {
+static void settings_wipe(char *secret) {
   if (secret == NULL) return;
   explicit_bzero(secret, strlen(secret));
   free(secret);
@@ -481,14 +485,14 @@ void settings_free(struct settings *s) {
   }
   free(s->gates);
   free(s->warnings);
-  wipe(s->token);
-  wipe(s->cluster_auth);
+  settings_wipe(s->token);
+  settings_wipe(s->cluster_auth);
   options_clear(OPTION_OF_PROCESS, s);
   *s = (struct settings){0};
 }
 
 const struct gate_settings *settings_gate(const struct settings *s, const char *name) {
-  size_t i = find_gate(s, name);
+  size_t i = settings_find_gate(s, name);
   return i < s->gate_count ? &s->gates[i] : NULL;
 }
 

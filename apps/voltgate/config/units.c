@@ -29,7 +29,7 @@ static const struct time_unit {
 };
 enum { TIME_UNITS = sizeof time_units / sizeof *time_units };
 
-static const struct time_unit *time_unit_named(const char *name) {
+static const struct time_unit *units_time_unit_named(const char *name) {
   for (size_t i = 0; i < TIME_UNITS; i++) {
     if (strcmp(name, time_units[i].name) == 0) return &time_units[i];
   }
@@ -57,7 +57,7 @@ bool units_time(const char *text, uint64_t *out_ns) {
     }
     if (parts == 1) return false;
   }
-  const struct time_unit *unit = time_unit_named(at);
+  const struct time_unit *unit = units_time_unit_named(at);
   if (unit == NULL || whole > UNITS_TIME_MOST_NS / unit->ns) return false;
   uint64_t ns = whole * unit->ns + unit->ns * part / parts;
   if (ns > UNITS_TIME_MOST_NS || (ns == 0 && (whole | part) != 0)) return false;
@@ -77,7 +77,7 @@ const char *units_time_text(uint64_t ns, char *to) {
 /* ---- addresses ---- */
 
 /* Whether it is NAME:PORT or NAME:SERVICE, where NAME may be looked up. */
-static bool is_name_with_port(const char *text) {
+static bool units_is_name_with_port(const char *text) {
   if (strncmp(text, "fd:", 3) == 0) return false;
   const char *colon = strrchr(text, ':');
   if (colon == NULL || colon == text || colon - text > 253 || colon[1] == '\0') return false;
@@ -95,7 +95,7 @@ static bool is_name_with_port(const char *text) {
   return strlen(colon + 1) <= 32;
 }
 
-static bool is_inherited_name(const char *name) {
+static bool units_is_inherited_name(const char *name) {
   size_t length = strlen(name);
   if (length == 0 || length > 255) return false;
   for (; *name != '\0'; name++) {
@@ -104,12 +104,12 @@ static bool is_inherited_name(const char *name) {
   return true;
 }
 
-static bool is_everywhere(const volt_address *a) {
+static bool units_is_everywhere(const volt_address *a) {
   if (a->as.any.sa_family == AF_INET) return a->as.v4.sin_addr.s_addr == htonl(INADDR_ANY);
   return a->as.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->as.v6.sin6_addr);
 }
 
-static const char *wrong_address(enum address_use use, int result) {
+static const char *units_wrong_address(enum address_use use, int result) {
   if (result == VOLT_ERRNO(ENAMETOOLONG)) return "the path of a unix socket has at most 107 bytes";
   if (result == VOLT_ERRNO(ENODEV)) return "there is no such network interface";
   if (use == ADDRESS_SERVER) return "want HOST:PORT, [IPV6]:PORT or unix:PATH";
@@ -122,7 +122,7 @@ char *units_address(const char *text, enum address_use use, const char **why) {
   char full[VOLT_ADDRESS_TEXT];
   *why = "no memory";
   if (use == ADDRESS_LISTEN && strncmp(text, "fd:", 3) == 0) {
-    if (is_inherited_name(text + 3)) return strdup(text);
+    if (units_is_inherited_name(text + 3)) return strdup(text);
     *why = "want fd:NAME, where NAME is one that systemd gives (FileDescriptorName=)";
     return NULL;
   }
@@ -132,8 +132,8 @@ char *units_address(const char *text, enum address_use use, const char **why) {
   }
   int result = volt_address_parse(&a, text);
   if (result != VOLT_OK) {
-    if (use == ADDRESS_SERVER && is_name_with_port(text)) return strdup(text);
-    *why = wrong_address(use, result);
+    if (use == ADDRESS_SERVER && units_is_name_with_port(text)) return strdup(text);
+    *why = units_wrong_address(use, result);
     return NULL;
   }
   if (a.as.any.sa_family == AF_UNIX) return strdup(text);
@@ -141,14 +141,14 @@ char *units_address(const char *text, enum address_use use, const char **why) {
     *why = "to let every machine look, write 0.0.0.0:PORT or [::]:PORT";
     return NULL;
   }
-  if (use == ADDRESS_SERVER && (is_everywhere(&a) || volt_address_port(&a) == 0)) {
+  if (use == ADDRESS_SERVER && (units_is_everywhere(&a) || volt_address_port(&a) == 0)) {
     *why = "want the address of one server, with its port";
     return NULL;
   }
   return strdup(volt_address_text(&a, full));
 }
 
-static bool is_same_host(const volt_address *a, const volt_address *b) {
+static bool units_is_same_host(const volt_address *a, const volt_address *b) {
   if (a->as.any.sa_family == AF_INET) {
     return a->as.v4.sin_addr.s_addr == b->as.v4.sin_addr.s_addr;
   }
@@ -168,9 +168,9 @@ bool units_addresses_clash(const char *one, const char *other) {
   }
   if (volt_address_port(&a) != volt_address_port(&b) || volt_address_port(&a) == 0) return false;
   bool is_same_family = a.as.any.sa_family == b.as.any.sa_family;
-  bool is_a = is_everywhere(&a), is_b = is_everywhere(&b);
+  bool is_a = units_is_everywhere(&a), is_b = units_is_everywhere(&b);
   if (is_a && a.as.any.sa_family == AF_INET6) return true; /* it takes IPv4, too */
   if (is_b && b.as.any.sa_family == AF_INET6) return true;
   if (is_same_family && (is_a || is_b)) return true;
-  return is_same_family && is_same_host(&a, &b);
+  return is_same_family && units_is_same_host(&a, &b);
 }

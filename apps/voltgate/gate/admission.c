@@ -24,7 +24,7 @@ static void admission_give_back(struct gate *g, struct tenant *t, uint32_t cost)
     turns_give_back(&t->turns, cost);
   } else {
     volt_sem_release(&g->permits, cost);
-    lease_released(gate_lease(g));
+    gate_lease_released(gate_lease(g));
   }
 }
 
@@ -113,7 +113,7 @@ int admission_join(struct admission *a, uint64_t now_ns) {
     a->loan = loan;
     volt_future_made(volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1));
     if (loan) loan_queue(loan, &a->leaf);
-    if (lease) lease_queue(lease, &a->leaf);
+    if (lease) gate_lease_queue(lease, &a->leaf);
     return VOLT_OK;
   }
   volt_future_made(volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1));
@@ -130,7 +130,7 @@ volt_future *admission_future(struct admission *a) {
 static void admission_tell(struct admission *a) {
   struct loan *loan = a->loan ? a->loan : gate_loan(a->gate); /* handover/ledger.c R1 */
   if (loan) loan_tell(loan);
-  lease_released(gate_lease(a->gate));
+  gate_lease_released(gate_lease(a->gate));
 }
 
 bool admission_leave(struct admission *a, uint64_t now_ns) {

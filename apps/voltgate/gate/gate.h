@@ -68,7 +68,7 @@ static inline struct lease *gate_lease(const struct gate *g) {
 /* The limit as it is shown: with a lease that of all gates together. */
 static inline uint32_t gate_limit(const struct gate *g) {
   const struct lease *lease = gate_lease(g);
-  return lease ? lease_limit(lease) : volt_sem_limit(&g->permits);
+  return lease ? gate_lease_limit(lease) : volt_sem_limit(&g->permits);
 }
 
 /* rt: may be NULL, in tests: then nothing probes the server. Returns false: no memory. */

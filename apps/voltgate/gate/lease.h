@@ -50,29 +50,29 @@ struct lease {
 };
 
 /* Clients may be able to use more permits than they could. Any thread, also within a wake. */
-static inline void lease_look(struct lease *l) {
+static inline void gate_lease_look(struct lease *l) {
   l->calls->look(l);
 }
 
 /* Permits were released. l: NULL: nothing is leased. Any thread. */
-static inline void lease_released(struct lease *l) {
+static inline void gate_lease_released(struct lease *l) {
   if (l) l->calls->released(l);
 }
 
 /* A client queues for one permit: its future is new. */
-static inline void lease_queue(struct lease *l, volt_future *f) {
+static inline void gate_lease_queue(struct lease *l, volt_future *f) {
   static const volt_waker none = {NULL, NULL};
   (void)volt_future_poll(f, none); /* it is counted before the driver looks */
-  lease_look(l);
+  gate_lease_look(l);
 }
 
 /* The limit of all gates together. */
-static inline uint32_t lease_limit(const struct lease *l) {
+static inline uint32_t gate_lease_limit(const struct lease *l) {
   return l->calls->limit(l);
 }
 
 /* As it is shown now. */
-static inline void lease_read(struct lease *l, struct lease_view *v) {
+static inline void gate_lease_read(struct lease *l, struct lease_view *v) {
   l->calls->read(l, v);
 }
 

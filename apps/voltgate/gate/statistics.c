@@ -35,7 +35,7 @@ void statistics_read(const struct statistics *s, struct statistics_values *value
 }
 
 /* *newer becomes what was added since *older. Its longest is what the steps say of it. */
-static void subtract_times(volt_histogram *newer, const volt_histogram *older) {
+static void statistics_subtract_times(volt_histogram *newer, const volt_histogram *older) {
   newer->count = 0;
   for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS; i++) {
     newer->step[i] -= older->step[i];
@@ -49,6 +49,6 @@ void statistics_subtract(struct statistics_values *newer, const struct statistic
   for (unsigned i = 0; i < COUNT_KINDS; i++) newer->counts[i] -= older->counts[i];
   for (unsigned i = 0; i < REASON_KINDS; i++) newer->refused[i] -= older->refused[i];
   newer->refused_all -= older->refused_all;
-  subtract_times(&newer->wait, &older->wait);
-  subtract_times(&newer->hold, &older->hold);
+  statistics_subtract_times(&newer->wait, &older->wait);
+  statistics_subtract_times(&newer->hold, &older->hold);
 }

@@ -77,7 +77,7 @@ static inline struct lease *tenant_lease(const struct tenant *tenant) {
 /* Its limit; 0: none but the gate's. With a lease that of all gates together. */
 static inline uint32_t tenant_limit(const struct tenant *tenant) {
   const struct lease *lease = tenant_lease(tenant);
-  if (lease) return lease_limit(lease);
+  if (lease) return gate_lease_limit(lease);
   uint32_t limit = volt_sem_limit(&tenant->turns.permits);
   return limit == VOLT_SEM_MAX ? 0 : limit;
 }

@@ -226,8 +226,8 @@ static void turns_want(atomic_uint *wants, uint32_t now, struct lease *lease) {
   /* relaxed: a thread that looks has been called since; only the thread that deals changes it */
   uint32_t before = atomic_load_explicit(wants, memory_order_relaxed);
   if (now != before) atomic_store_explicit(wants, now, memory_order_relaxed);
-  if (lease && now > before) lease_look(lease);
-  lease_released(lease); /* withdrawn, or taken back */
+  if (lease && now > before) gate_lease_look(lease);
+  gate_lease_released(lease); /* withdrawn, or taken back */
 }
 
 /* Count what this tenant's clients could use: of its own limit, besides what it holds; and of the
@@ -418,6 +418,6 @@ void turns_give_back(struct turns_member *m, uint32_t permits) {
   struct turns *t = m->note.turns;
   volt_sem_release(&m->permits, permits);
   volt_sem_release(t->permits, permits);
-  lease_released(turns_lease(&m->lease));
-  lease_released(turns_lease(&t->lease));
+  gate_lease_released(turns_lease(&m->lease));
+  gate_lease_released(turns_lease(&t->lease));
 }

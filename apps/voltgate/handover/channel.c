@@ -61,14 +61,14 @@ bool channel_send(struct channel *c, enum message_kind kind, uint32_t count, con
                   const char *text) {
   unsigned char bytes[MESSAGE_MAX];
   if (!channel_is_open(c)) return false;
-  return channel_send_bytes(c, bytes, message_write(bytes, kind, count, name, text));
+  return channel_send_bytes(c, bytes, handover_message_write(bytes, kind, count, name, text));
 }
 
 bool channel_send_number(struct channel *c, enum message_listener of, const char *name,
                          const char *text, int number) {
   unsigned char bytes[MESSAGE_MAX];
   volt_rights rights;
-  size_t size = message_write(bytes, MESSAGE_LISTENER, of, name, text);
+  size_t size = handover_message_write(bytes, MESSAGE_LISTENER, of, name, text);
   if (volt_rights_put(&rights, bytes, size, &number, 1) != VOLT_OK) return false;
   for (;;) {
     ssize_t n = sendmsg(c->number, &rights.message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -96,7 +96,7 @@ static enum channel_result channel_fill(struct channel *c) {
 enum channel_result channel_receive(struct channel *c, struct message *m) {
   for (;;) {
     size_t used;
-    switch (message_read(m, c->bytes, c->size, &used)) {
+    switch (handover_message_read(m, c->bytes, c->size, &used)) {
       case MESSAGE_DONE:
         c->size -= used;
         memmove(c->bytes, c->bytes + used, c->size);

@@ -62,11 +62,11 @@ struct message {
 enum message_result { MESSAGE_DONE, MESSAGE_NEEDS_MORE, MESSAGE_MALFORMED };
 
 /* Read one from its beginning. *used: its bytes, if it is done; else 0. */
-enum message_result message_read(struct message *m, const unsigned char *from, size_t size,
-                                 size_t *used);
+enum message_result handover_message_read(struct message *m, const unsigned char *from, size_t size,
+                                          size_t *used);
 
 /* Write one. name, text: NULL: empty; what is longer than MESSAGE_TEXT is cut. Returns its bytes. */
-size_t message_write(unsigned char to[MESSAGE_MAX], enum message_kind kind, uint32_t number,
-                     const char *name, const char *text);
+size_t handover_message_write(unsigned char to[MESSAGE_MAX], enum message_kind kind,
+                              uint32_t number, const char *name, const char *text);
 
 #endif

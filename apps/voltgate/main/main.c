@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
   struct command command;
   int code = EXIT_SUCCESS;
   switch (command_read(&command, argc, argv)) {
-    case COMMAND_RUN: code = program_run(command.argc, command.argv); break;
+    case COMMAND_RUN: code = start_program(command.argc, command.argv); break;
     case COMMAND_CHECK: code = main_check(&command); break;
     case COMMAND_TOP:
     case COMMAND_LIMIT:

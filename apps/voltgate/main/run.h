@@ -5,12 +5,12 @@
 #include "program/program.h"
 
 /* Run until it has been drained. argv[0] is no option. Returns the exit code. */
-int program_run(int argc, char *const *argv);
+int start_program(int argc, char *const *argv);
 
 /* Block the signals that the main thread waits for; ignore SIGPIPE. Before there are threads. */
-int program_block_signals(void);
+int serve_block_signals(void);
 
 /* Serve until it has been drained. The main thread. */
-int program_serve(struct program *p);
+int serve_program(struct program *p);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* ---- drain ---- */
 
-static void program_begin_drain(struct program *p) {
+static void serve_begin_drain(struct program *p) {
   pthread_mutex_lock(&p->control);
   /* release: a thread that sees it finds what was set before */
   atomic_store_explicit(&p->is_draining, true, memory_order_release);
@@ -27,7 +27,7 @@ static void program_begin_drain(struct program *p) {
   pthread_mutex_unlock(&p->control);
 }
 
-static void program_stop(struct program *p) {
+static void serve_stop(struct program *p) {
   log_line(LOG_WARN, NULL, "ends at once: a second signal");
   volt_token_cancel(&p->host.stop);
   pthread_mutex_lock(&p->control);
@@ -37,7 +37,7 @@ static void program_stop(struct program *p) {
 
 /* ---- signals ---- */
 
-static void program_reload_by_signal(struct program *p) {
+static void serve_reload_by_signal(struct program *p) {
   const char *what = "";
   (void)systemd_reloading();
   char *wrong = program_reload(p);
@@ -47,12 +47,12 @@ static void program_reload_by_signal(struct program *p) {
   (void)systemd_ready("reloaded");
 }
 
-static void program_reopen_logs(void) {
+static void serve_reopen_logs(void) {
   const char *what = "";
   if (log_reopen(&what) != VOLT_OK) log_line(LOG_ERROR, NULL, "cannot open %s", what);
 }
 
-static void program_dump_gate(void *arg, struct gate *g) {
+static void serve_dump_gate(void *arg, struct gate *g) {
   (void)arg;
   char reason[BREAKER_REASON_MAX];
   uint64_t since_ns = breaker_reason(&g->breaker, reason);
@@ -83,12 +83,12 @@ static const int program_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}
 enum { PROGRAM_SIGNALS = sizeof program_signals / sizeof program_signals[0] };
 enum program_event { EVENT_SIGNAL, EVENT_DRAIN, EVENT_TICK, EVENT_ENDS, EVENTS };
 
-int program_block_signals(void) {
+int serve_block_signals(void) {
   signal(SIGPIPE, SIG_IGN);
   return volt_signals_block(program_signals, PROGRAM_SIGNALS);
 }
 
-static volt_future *program_tick_future(struct program_loop *loop) {
+static volt_future *serve_tick_future(struct program_loop *loop) {
   uint64_t every_ns = UINT64_C(1000000000);
   uint64_t watchdog_ns = systemd_watchdog_ns();
   if (watchdog_ns && watchdog_ns < every_ns) every_ns = watchdog_ns;
@@ -96,18 +96,18 @@ static volt_future *program_tick_future(struct program_loop *loop) {
                            volt_rt_now_ns(loop->program->rt) + every_ns);
 }
 
-static void program_took_signal(struct program_loop *loop) {
+static void serve_took_signal(struct program_loop *loop) {
   struct program *p = loop->program;
   switch (loop->signal.number) {
-    case SIGHUP: program_reload_by_signal(p); break;
-    case SIGUSR1: program_reopen_logs(); break;
+    case SIGHUP: serve_reload_by_signal(p); break;
+    case SIGUSR1: serve_reopen_logs(); break;
     case SIGUSR2:
-      program_each_gate(p, program_dump_gate, NULL);
-      sight_log_dump(p->rt);
+      program_each_gate(p, serve_dump_gate, NULL);
+      admin_sight_log_dump(p->rt);
       break;
     default:
       if (loop->is_draining) {
-        program_stop(p);
+        serve_stop(p);
       } else {
         program_drain(p);
       }
@@ -116,38 +116,38 @@ static void program_took_signal(struct program_loop *loop) {
   loop->either[EVENT_SIGNAL] = volt_signal_future(&loop->op, &loop->signals, &loop->signal);
 }
 
-static void program_took_drain(struct program_loop *loop) {
+static void serve_took_drain(struct program_loop *loop) {
   loop->is_draining = true;
   loop->either[EVENT_DRAIN] = NULL;
-  program_begin_drain(loop->program);
+  serve_begin_drain(loop->program);
   loop->either[EVENT_ENDS] = volt_group_wait_future(&loop->ends, &loop->program->ends);
 }
 
 /* Returns false: it is over. */
-static bool program_step(struct program_loop *loop) {
+static bool serve_step(struct program_loop *loop) {
   volt_future *next = volt_select_future(&loop->select, loop->either, EVENTS,
                                          VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
   (void)!volt_future_wait(next);
   switch (volt_select_winner(&loop->select)) {
-    case EVENT_SIGNAL: program_took_signal(loop); return true;
-    case EVENT_DRAIN: program_took_drain(loop); return true;
+    case EVENT_SIGNAL: serve_took_signal(loop); return true;
+    case EVENT_DRAIN: serve_took_drain(loop); return true;
     case EVENT_TICK:
       (void)systemd_watchdog();
       budget_follow(loop->program); /* the admin side changes limits, too */
-      loop->either[EVENT_TICK] = program_tick_future(loop);
+      loop->either[EVENT_TICK] = serve_tick_future(loop);
       return true;
     default: return false;
   }
 }
 
-int program_serve(struct program *p) {
+int serve_program(struct program *p) {
   struct program_loop loop = {.program = p};
   int result = volt_signals_open(&loop.signals, p->rt, program_signals, PROGRAM_SIGNALS);
   if (result != VOLT_OK) return result;
   loop.either[EVENT_SIGNAL] = volt_signal_future(&loop.op, &loop.signals, &loop.signal);
   loop.either[EVENT_DRAIN] = volt_token_wait_future(&loop.drain, &p->drain);
-  loop.either[EVENT_TICK] = program_tick_future(&loop);
-  while (program_step(&loop)) continue;
+  loop.either[EVENT_TICK] = serve_tick_future(&loop);
+  while (serve_step(&loop)) continue;
   for (unsigned i = 0; i < EVENTS; i++) {
     if (loop.either[i]) volt_future_cancel(loop.either[i]);
   }

@@ -245,13 +245,13 @@ static bool start_runtime(struct program *p, const struct settings *settings) {
 /* Without it the program would serve as well. */
 static void start_sight(struct program *p, const struct settings *settings) {
   (void)volt_name(&p->host.descriptors, "descriptors");
-  int result = sight_start(settings);
+  int result = admin_sight_start(settings);
   if (result == VOLT_OK) return;
   log_line(LOG_WARN, NULL, "nothing is watched: %s", volt_strerror(result));
 }
 
 static bool start_cluster(struct program *p, const struct settings *settings) {
-  char *wrong = settings->cluster ? cluster_open(&p->cluster, p->rt, settings) : NULL;
+  char *wrong = settings->cluster ? gate_cluster_open(&p->cluster, p->rt, settings) : NULL;
   return wrong ? start_complain_freeing(wrong) : true;
 }
 
@@ -308,7 +308,7 @@ static void start_say(struct start *s) {
 
 static bool start_before_threads(struct start *s) {
   umask(0117); /* sockets: 0660 */
-  int result = program_block_signals();
+  int result = serve_block_signals();
   if (result != VOLT_OK) return start_complain("signals", volt_strerror(result));
   return start_service_manager(s) && start_descriptors(s) && start_take_over(s) && start_open(s) &&
          start_drop_rights(s->settings) && start_handover(s);
@@ -326,24 +326,24 @@ static bool start_threads(struct start *s) {
 
 static bool start_serve(struct start *s) {
   (void)systemd_ready("serves");
-  int result = program_serve(&s->program);
+  int result = serve_program(&s->program);
   return result == VOLT_OK || start_complain("signals", volt_strerror(result));
 }
 
 /* What was made so far goes again; the runtime ends what is left. */
 static void start_end(struct start *s) {
   struct program *p = &s->program;
-  sight_stop(); /* its reports go to the log */
+  admin_sight_stop(); /* its reports go to the log */
   handover_stop(p->handover);
   admin_stop(p->admin);
-  cluster_close(p->cluster); /* others have its leases now, not when the session has ended */
+  gate_cluster_close(p->cluster); /* others have its leases now, not when the session has ended */
   if (p->rt) (void)volt_rt_shutdown(p->rt, VOLT_NO_DEADLINE);
   for (struct site *site = p->first; site;) {
     struct site *next = site->next;
     site_free(site);
     site = next;
   }
-  cluster_destroy(p->cluster);
+  gate_cluster_destroy(p->cluster);
   volt_rt_destroy(p->rt);
   for (size_t i = 0; s->gates && i < s->settings->gate_count; i++) {
     listener_set_close(&s->gates[i].listeners);
@@ -355,7 +355,7 @@ static void start_end(struct start *s) {
   program_destroy(p);
 }
 
-int program_run(int argc, char *const *argv) {
+int start_program(int argc, char *const *argv) {
   struct start *s = (struct start *)calloc(1, sizeof *s);
   if (!s) return EXIT_FAILURE;
   if (!start_read(s, argc, argv)) {

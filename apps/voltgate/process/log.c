@@ -73,7 +73,7 @@ static uint64_t log_time(void) {
 /* ---- files ---- */
 
 /* Opens it, or takes standard error. Returns VOLT_OK, or what failed. */
-static int open_target(const char *path, struct target *out) {
+static int log_open_target(const char *path, struct target *out) {
   struct stat about;
   *out = (struct target){.fd = -1};
   if (path == NULL) return VOLT_OK;
@@ -89,12 +89,12 @@ static int open_target(const char *path, struct target *out) {
   return VOLT_OK;
 }
 
-static void close_target(struct target *t) {
+static void log_close_target(struct target *t) {
   if (t->is_ours) close(t->fd);
   free(t->path);
 }
 
-static size_t count_lines(const char *at, size_t size) {
+static size_t log_count_lines(const char *at, size_t size) {
   size_t lines = 0;
   for (const char *end = at + size; (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
     lines++;
@@ -102,7 +102,7 @@ static size_t count_lines(const char *at, size_t size) {
 }
 
 /* Waits until there is room in what is no file: as long as no other thread waits for that. */
-static bool wait_for_room(int fd) {
+static bool log_wait_for_room(int fd) {
   struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
   for (int waited = 0;; waited += LINGER_MS) {
     if (poll(&poll_fd, 1, LINGER_MS) > 0) return true;
@@ -115,9 +115,9 @@ static bool wait_for_room(int fd) {
 }
 
 /* Writes all of it. Returns the bytes that could not be. */
-static size_t write_all(int fd, bool is_file, const char *at, size_t size) {
+static size_t log_write_all(int fd, bool is_file, const char *at, size_t size) {
   while (size > 0) {
-    if (!is_file && !wait_for_room(fd)) return size;
+    if (!is_file && !log_wait_for_room(fd)) return size;
     ssize_t n = write(fd, at, !is_file && size > PIECE ? PIECE : size);
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && !is_file))) continue;
     if (n <= 0) return size;
@@ -129,12 +129,12 @@ static size_t write_all(int fd, bool is_file, const char *at, size_t size) {
 
 /* ---- the ring; the caller has the lock ---- */
 
-static void hurry(void) {
+static void log_hurry(void) {
   logs.is_urgent = true;
   pthread_cond_signal(&logs.work);
 }
 
-static void put_line(unsigned which, const struct log_text *t) {
+static void log_put_line(unsigned which, const struct log_text *t) {
   struct stream *s = &logs.streams[which];
   uint64_t used = s->head - s->tail;
   if (s->to.fd < 0) return;
@@ -149,7 +149,7 @@ static void put_line(unsigned which, const struct log_text *t) {
   memcpy(s->ring, t->at + first, t->size - first);
   s->head += t->size;
   if (used + t->size > RING / 2 && !logs.is_urgent) {
-    hurry();
+    log_hurry();
   } else if (logs.is_waiting) {
     logs.is_waiting = false;
     pthread_cond_signal(&logs.work);
@@ -157,10 +157,10 @@ static void put_line(unsigned which, const struct log_text *t) {
 }
 
 /* Puts the line, or writes it at once if there is no thread. */
-static void say(unsigned which, const struct log_text *t) {
+static void log_say(unsigned which, const struct log_text *t) {
   pthread_mutex_lock(&logs.lock);
   bool is_started = logs.is_started;
-  if (is_started) put_line(which, t);
+  if (is_started) log_put_line(which, t);
   pthread_mutex_unlock(&logs.lock);
   if (!is_started && which == LOG) {
     ssize_t n = write(STDERR_FILENO, t->at, t->size);
@@ -171,7 +171,7 @@ static void say(unsigned which, const struct log_text *t) {
 /* ---- the thread ---- */
 
 /* Writes what the stream has. It has the lock, and gives it up meanwhile. */
-static void write_stream(struct stream *s) {
+static void log_write_stream(struct stream *s) {
   size_t lost = 0, at = s->tail % RING, size = (size_t)(s->head - s->tail);
   size_t first = size < RING - at ? size : RING - at;
   int fd = s->to.fd;
@@ -179,10 +179,10 @@ static void write_stream(struct stream *s) {
   if (size == 0) return;
   logs.is_writing = true;
   pthread_mutex_unlock(&logs.lock);
-  size_t left = write_all(fd, is_file, s->ring + at, first);
-  lost += count_lines(s->ring + at + first - left, left);
-  left = write_all(fd, is_file, s->ring, size - first);
-  lost += count_lines(s->ring + size - first - left, left);
+  size_t left = log_write_all(fd, is_file, s->ring + at, first);
+  lost += log_count_lines(s->ring + at + first - left, left);
+  left = log_write_all(fd, is_file, s->ring, size - first);
+  lost += log_count_lines(s->ring + size - first - left, left);
   pthread_mutex_lock(&logs.lock);
   logs.is_writing = false;
   s->tail += size;
@@ -191,7 +191,7 @@ static void write_stream(struct stream *s) {
 }
 
 /* Reports lines that were dropped, once there is room again. */
-static void report_dropped(unsigned which) {
+static void log_report_dropped(unsigned which) {
   static struct log_text t; /* of the thread */
   uint64_t dropped = logs.streams[which].dropped;
   char words[96];
@@ -204,21 +204,21 @@ static void report_dropped(unsigned which) {
   log_text_string(&t, "msg", words, NULL);
   log_text_end(&t);
   logs.streams[which].dropped = 0;
-  put_line(LOG, &t);
+  log_put_line(LOG, &t);
 }
 
-static bool all_is_reported(void) {
+static bool log_all_is_reported(void) {
   return logs.streams[LOG].dropped == 0 && logs.streams[ACCESS].dropped == 0;
 }
 
-static bool is_empty(void) {
+static bool log_is_empty(void) {
   return logs.streams[LOG].head == logs.streams[LOG].tail &&
          logs.streams[ACCESS].head == logs.streams[ACCESS].tail;
 }
 
 /* Waits for lines, and then a little for more of them. */
-static void wait_for_lines(void) {
-  while (is_empty() && !logs.is_stopping && !logs.is_urgent) {
+static void log_wait_for_lines(void) {
+  while (log_is_empty() && !logs.is_stopping && !logs.is_urgent) {
     logs.is_waiting = true;
     pthread_cond_wait(&logs.work, &logs.lock);
   }
@@ -232,19 +232,19 @@ static void wait_for_lines(void) {
   }
 }
 
-static void *run_log(void *unused) {
+static void *log_run(void *unused) {
   (void)unused;
   pthread_mutex_lock(&logs.lock);
   for (;;) {
-    wait_for_lines();
+    log_wait_for_lines();
     logs.is_urgent = false;
-    report_dropped(LOG);
-    report_dropped(ACCESS);
-    bool is_last = logs.is_stopping && all_is_reported(); /* not while a ring is full */
-    write_stream(&logs.streams[LOG]);
-    write_stream(&logs.streams[ACCESS]);
+    log_report_dropped(LOG);
+    log_report_dropped(ACCESS);
+    bool is_last = logs.is_stopping && log_all_is_reported(); /* not while a ring is full */
+    log_write_stream(&logs.streams[LOG]);
+    log_write_stream(&logs.streams[ACCESS]);
     pthread_cond_broadcast(&logs.done);
-    if (is_last && is_empty()) break;
+    if (is_last && log_is_empty()) break;
   }
   logs.is_started = logs.is_stopping = logs.is_urgent = false; /* lines go out at once again */
   pthread_mutex_unlock(&logs.lock);
@@ -252,7 +252,7 @@ static void *run_log(void *unused) {
 }
 
 /* Starts the thread; signals are not its business. */
-static int start_thread(void) {
+static int log_start_thread(void) {
   sigset_t all, before;
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -261,7 +261,7 @@ static int start_thread(void) {
   pthread_condattr_destroy(&attributes);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int e = pthread_create(&logs.thread, NULL, run_log, NULL);
+  int e = pthread_create(&logs.thread, NULL, log_run, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (e != 0) return VOLT_ERRNO(e);
   pthread_mutex_lock(&logs.lock);
@@ -273,44 +273,44 @@ static int start_thread(void) {
 /* ---- start, change, end ---- */
 
 /* Waits until what is in the rings now is written. The caller has the lock. */
-static void drain(void) {
+static void log_drain(void) {
   uint64_t log = logs.streams[LOG].head, access = logs.streams[ACCESS].head;
   while (logs.is_started && (logs.streams[LOG].tail < log || logs.streams[ACCESS].tail < access)) {
-    hurry();
+    log_hurry();
     pthread_cond_wait(&logs.done, &logs.lock);
   }
 }
 
 /* The stream writes to another target from now on; what it has goes to the old one. */
-static void change_target(struct stream *s, const struct target *to) {
+static void log_change_target(struct stream *s, const struct target *to) {
   pthread_mutex_lock(&logs.lock);
   logs.awaited++;
-  drain();
+  log_drain();
   while (logs.is_writing) pthread_cond_wait(&logs.done, &logs.lock);
   logs.awaited--;
   struct target old = s->to;
   s->to = *to;
   pthread_mutex_unlock(&logs.lock);
-  close_target(&old);
+  log_close_target(&old);
 }
 
-static int start_with(const struct log_settings *const settings[STREAMS], const char **what) {
+static int log_start_with(const struct log_settings *const settings[STREAMS], const char **what) {
   struct target targets[STREAMS];
   for (unsigned i = 0; i < STREAMS; i++) {
-    int result = open_target(settings[i]->path, &targets[i]);
+    int result = log_open_target(settings[i]->path, &targets[i]);
     if (result == VOLT_OK) continue;
     *what = settings[i]->path;
-    while (i-- > 0) close_target(&targets[i]);
+    while (i-- > 0) log_close_target(&targets[i]);
     return result;
   }
-  int result = logs.is_started ? VOLT_OK : start_thread();
+  int result = logs.is_started ? VOLT_OK : log_start_thread();
   if (result != VOLT_OK) {
-    for (unsigned i = 0; i < STREAMS; i++) close_target(&targets[i]);
+    for (unsigned i = 0; i < STREAMS; i++) log_close_target(&targets[i]);
     *what = "a thread for the log";
     return result;
   }
   for (unsigned i = 0; i < STREAMS; i++) {
-    change_target(&logs.streams[i], &targets[i]);
+    log_change_target(&logs.streams[i], &targets[i]);
     atomic_store_explicit(&log_formats[i], settings[i]->format, memory_order_relaxed);
   }
   atomic_store_explicit(&log_levels, settings[LOG]->level, memory_order_relaxed);
@@ -322,7 +322,7 @@ int log_start(const struct log_settings *log, const struct log_settings *access,
               const char **what) {
   const struct log_settings *const settings[STREAMS] = {log, access};
   pthread_mutex_lock(&log_changes);
-  int result = start_with(settings, what);
+  int result = log_start_with(settings, what);
   pthread_mutex_unlock(&log_changes);
   return result;
 }
@@ -334,9 +334,9 @@ int log_reopen(const char **what) {
     struct stream *s = &logs.streams[i]; /* its target changes under log_changes only */
     struct target next;
     if (!s->to.is_ours || s->to.path == NULL) continue;
-    int opened = open_target(s->to.path, &next);
+    int opened = log_open_target(s->to.path, &next);
     if (opened == VOLT_OK) {
-      change_target(s, &next);
+      log_change_target(s, &next);
     } else {
       result = opened;
       *what = s->to.path;
@@ -349,7 +349,7 @@ int log_reopen(const char **what) {
 void log_flush(void) {
   pthread_mutex_lock(&logs.lock);
   logs.awaited++;
-  drain();
+  log_drain();
   logs.awaited--;
   pthread_mutex_unlock(&logs.lock);
 }
@@ -359,12 +359,12 @@ void log_stop(void) {
   pthread_mutex_lock(&logs.lock);
   bool was_started = logs.is_started;
   logs.is_stopping = was_started;
-  if (was_started) hurry();
+  if (was_started) log_hurry();
   pthread_mutex_unlock(&logs.lock);
   if (was_started) {
     pthread_join(logs.thread, NULL);
     atomic_store_explicit(&log_has_access, false, memory_order_relaxed);
-    for (unsigned i = 0; i < STREAMS; i++) close_target(&logs.streams[i].to);
+    for (unsigned i = 0; i < STREAMS; i++) log_close_target(&logs.streams[i].to);
     logs.streams[LOG].to = (struct target){.fd = STDERR_FILENO};
     logs.streams[ACCESS].to = (struct target){.fd = -1};
     pthread_cond_destroy(&logs.work);
@@ -386,19 +386,19 @@ uint64_t log_dropped(void) {
   return atomic_load_explicit(&log_drops, memory_order_relaxed);
 }
 
-static enum log_format format_of(unsigned which) {
+static enum log_format log_format_of(unsigned which) {
   return (enum log_format)atomic_load_explicit(&log_formats[which], memory_order_relaxed);
 }
 
-static void say_line(enum log_level level, const char *gate, const char *words) {
+static void log_say_line(enum log_level level, const char *gate, const char *words) {
   static const char *const levels[] = {"error", "warn", "info", "debug"};
   struct log_text t;
-  log_text_begin(&t, format_of(LOG), log_time());
+  log_text_begin(&t, log_format_of(LOG), log_time());
   log_text_string(&t, "level", levels[level], NULL);
   if (gate != NULL) log_text_string(&t, "gate", gate, NULL);
   log_text_string(&t, "msg", words, NULL);
   log_text_end(&t);
-  say(LOG, &t);
+  log_say(LOG, &t);
 }
 
 void log_line(enum log_level level, const char *gate, const char *format, ...) {
@@ -408,11 +408,11 @@ void log_line(enum log_level level, const char *gate, const char *format, ...) {
   va_start(list, format);
   vsnprintf(words, sizeof words, format, list);
   va_end(list);
-  say_line(level, gate, words);
+  log_say_line(level, gate, words);
 }
 
 /* Whether a line of the log would be seen on standard error anyway. */
-static bool is_on_stderr(void) {
+static bool log_is_on_stderr(void) {
   pthread_mutex_lock(&logs.lock);
   bool is = logs.streams[LOG].to.fd == STDERR_FILENO;
   pthread_mutex_unlock(&logs.lock);
@@ -430,33 +430,33 @@ void log_notice(const char *gate, const char *format, ...) {
   struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT}; /* its reader may not read */
   ssize_t n = poll(&room, 1, LAST_CHANCE_MS) > 0 ? write(STDERR_FILENO, line, (size_t)size) : 0;
   (void)n; /* no way is left to say it */
-  if (!is_on_stderr() && log_wants(LOG_INFO)) say_line(LOG_INFO, gate, words);
+  if (!log_is_on_stderr() && log_wants(LOG_INFO)) log_say_line(LOG_INFO, gate, words);
 }
 
-static void add_string(struct log_text *t, const char *key, const char *value) {
+static void log_add_string(struct log_text *t, const char *key, const char *value) {
   if (value != NULL) log_text_string(t, key, value, NULL);
 }
 
-static void add_time(struct log_text *t, const char *key, uint64_t ns, uint64_t thousandth_ns) {
+static void log_add_time(struct log_text *t, const char *key, uint64_t ns, uint64_t thousandth_ns) {
   if (ns != UINT64_MAX) log_text_thousandths(t, key, ns / thousandth_ns);
 }
 
 void log_access(const struct access *a) {
   struct log_text t;
   if (!log_wants_access()) return;
-  log_text_begin(&t, format_of(ACCESS), log_time());
-  add_string(&t, "gate", a->gate);
-  add_string(&t, "client", a->client);
-  add_string(&t, "tenant", a->tenant);
-  add_string(&t, "user", a->user);
-  add_string(&t, "database", a->database);
-  add_time(&t, "wait_ms", a->wait_ns, 1000);
-  add_time(&t, "hold_ms", a->hold_ns, 1000);
+  log_text_begin(&t, log_format_of(ACCESS), log_time());
+  log_add_string(&t, "gate", a->gate);
+  log_add_string(&t, "client", a->client);
+  log_add_string(&t, "tenant", a->tenant);
+  log_add_string(&t, "user", a->user);
+  log_add_string(&t, "database", a->database);
+  log_add_time(&t, "wait_ms", a->wait_ns, 1000);
+  log_add_time(&t, "hold_ms", a->hold_ns, 1000);
   log_text_number(&t, "permits", a->permits);
   log_text_number(&t, "up", a->up);
   log_text_number(&t, "down", a->down);
-  add_time(&t, "age_s", a->age_ns, 1000000);
+  log_add_time(&t, "age_s", a->age_ns, 1000000);
   if (a->end != NULL) log_text_string(&t, "end", a->end, a->detail);
   log_text_end(&t);
-  say(ACCESS, &t);
+  log_say(ACCESS, &t);
 }

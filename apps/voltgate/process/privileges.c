@@ -38,13 +38,13 @@ uint64_t privileges_raise_descriptors(uint64_t wanted) {
   return (uint64_t)raised.rlim_cur;
 }
 
-static int failed(char *words, size_t room, const char *what, int e) {
+static int privileges_failed(char *words, size_t room, const char *what, int e) {
   snprintf(words, room, "%s: %s", what, strerror(e));
   return VOLT_ERRNO(e);
 }
 
 /* A number of decimal digits, or -1. (uid_t)-1 is no user. */
-static long long read_id(const char *name) {
+static long long privileges_read_id(const char *name) {
   uint64_t id;
   return number_read(name, 0, UINT32_MAX - 1, &id) ? (long long)id : -1;
 }
@@ -54,31 +54,32 @@ struct identity {
   gid_t group;
 };
 
-static int find(const char *user, const char *group, struct identity *out, char *words,
-                size_t room) {
+static int privileges_find(const char *user, const char *group, struct identity *out, char *words,
+                           size_t room) {
   const struct passwd *found_user = NULL;
   const struct group *found_group = NULL;
   *out = (struct identity){.user = getuid(), .group = getgid()};
   if (user != NULL) {
-    long long id = read_id(user);
+    long long id = privileges_read_id(user);
     found_user = id >= 0 ? getpwuid((uid_t)id) : getpwnam(user);
-    if (found_user == NULL && id < 0) return failed(words, room, user, ENOENT);
+    if (found_user == NULL && id < 0) return privileges_failed(words, room, user, ENOENT);
     out->user = found_user != NULL ? found_user->pw_uid : (uid_t)id;
     if (found_user != NULL) {
       out->group = found_user->pw_gid;
     } else if (group == NULL) {
-      return failed(words, room, "a user without a name needs a group", EINVAL);
+      return privileges_failed(words, room, "a user without a name needs a group", EINVAL);
     }
   }
   if (group == NULL) return VOLT_OK;
-  long long id = read_id(group);
-  if (id < 0 && (found_group = getgrnam(group)) == NULL) return failed(words, room, group, ENOENT);
+  long long id = privileges_read_id(group);
+  if (id < 0 && (found_group = getgrnam(group)) == NULL)
+    return privileges_failed(words, room, group, ENOENT);
   out->group = found_group != NULL ? found_group->gr_gid : (gid_t)id;
   return VOLT_OK;
 }
 
 /* Whether the process has that identity, and the old one cannot be had back. */
-static bool is_identity(const struct identity *id) {
+static bool privileges_is_identity(const struct identity *id) {
   uid_t user, effective_user, saved_user;
   gid_t group, effective_group, saved_group;
   if (getresuid(&user, &effective_user, &saved_user) != 0 ||
@@ -89,24 +90,27 @@ static bool is_identity(const struct identity *id) {
   return id->user == 0 || (setuid(0) != 0 && seteuid(0) != 0);
 }
 
-static int become(const struct identity *id, char *words, size_t room) {
+static int privileges_become(const struct identity *id, char *words, size_t room) {
   if (setgroups(0, NULL) != 0) {
     const char *what = geteuid() == 0 ? "setgroups" : "only root may become another user or group";
-    return failed(words, room, what, errno);
+    return privileges_failed(words, room, what, errno);
   }
   if (setresgid(id->group, id->group, id->group) != 0)
-    return failed(words, room, "setresgid", errno);
-  if (setresuid(id->user, id->user, id->user) != 0) return failed(words, room, "setresuid", errno);
-  if (!is_identity(id)) return failed(words, room, "the old identity is not gone", EPERM);
+    return privileges_failed(words, room, "setresgid", errno);
+  if (setresuid(id->user, id->user, id->user) != 0)
+    return privileges_failed(words, room, "setresuid", errno);
+  if (!privileges_is_identity(id))
+    return privileges_failed(words, room, "the old identity is not gone", EPERM);
   return VOLT_OK;
 }
 
 /* Clears all capabilities of the calling thread, so that no later call can use one. */
-static int drop_capabilities(char *words, size_t room) {
+static int privileges_drop_capabilities(char *words, size_t room) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  if (syscall(SYS_capset, &header, none) != 0) return failed(words, room, "capset", errno);
+  if (syscall(SYS_capset, &header, none) != 0)
+    return privileges_failed(words, room, "capset", errno);
   return VOLT_OK;
 }
 
@@ -114,15 +118,15 @@ int privileges_give_socket(const char *path, const char *user, const char *group
                            size_t room) {
   struct identity id;
   struct stat about;
-  int result = find(user, group, &id, words, room);
+  int result = privileges_find(user, group, &id, words, room);
   if (result != VOLT_OK || (user == NULL && group == NULL)) return result;
   int fd =
       open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC); /* another file of that name is left alone */
-  if (fd < 0) return failed(words, room, path, errno);
+  if (fd < 0) return privileges_failed(words, room, path, errno);
   if (fstat(fd, &about) != 0 || !S_ISSOCK(about.st_mode)) {
-    result = failed(words, room, path, ENOTSOCK);
+    result = privileges_failed(words, room, path, ENOTSOCK);
   } else if (fchownat(fd, "", id.user, id.group, AT_EMPTY_PATH) != 0) {
-    result = failed(words, room, path, errno);
+    result = privileges_failed(words, room, path, errno);
   }
   close(fd);
   return result;
@@ -130,12 +134,15 @@ int privileges_give_socket(const char *path, const char *user, const char *group
 
 int privileges_drop(const char *user, const char *group, char *words, size_t room) {
   struct identity id;
-  int result = find(user, group, &id, words, room);
-  if (result == VOLT_OK && (user != NULL || group != NULL)) result = become(&id, words, room);
-  if (result == VOLT_OK && user != NULL && id.user != 0) result = drop_capabilities(words, room);
+  int result = privileges_find(user, group, &id, words, room);
+  if (result == VOLT_OK && (user != NULL || group != NULL))
+    result = privileges_become(&id, words, room);
+  if (result == VOLT_OK && user != NULL && id.user != 0)
+    result = privileges_drop_capabilities(words, room);
   if (result != VOLT_OK) return result;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    return failed(words, room, "PR_SET_NO_NEW_PRIVS", errno);
-  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed(words, room, "PR_SET_DUMPABLE", errno);
+    return privileges_failed(words, room, "PR_SET_NO_NEW_PRIVS", errno);
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    return privileges_failed(words, room, "PR_SET_DUMPABLE", errno);
   return VOLT_OK;
 }

@@ -35,8 +35,8 @@ struct missing {
   size_t size, room;
 };
 
-__attribute__((format(printf, 2, 3))) static void add_missing(struct missing *m, const char *format,
-                                                              ...) {
+__attribute__((format(printf, 2, 3))) static void sandbox_add_missing(struct missing *m,
+                                                                      const char *format, ...) {
   va_list list;
   if (m->size > 0 && m->size + 3 < m->room) {
     memcpy(m->to + m->size, "; ", 3);
@@ -85,7 +85,7 @@ enum {
 };
 
 /* All accesses to files that a version knows: they are forbidden but for the rules. */
-static uint64_t files_of(int version) {
+static uint64_t sandbox_files_of(int version) {
   static const unsigned bits[] = {0, 13, 14, 15, 15, 16};
   int known = (int)(sizeof bits / sizeof bits[0]) - 1;
   return (UINT64_C(1) << bits[version < known ? version : known]) - 1;
@@ -97,7 +97,7 @@ struct landlock {
 };
 
 /* Allows access to a file, or to all below a directory. What does not exist needs no rule. */
-static bool allow(struct landlock *l, const char *path, uint64_t access) {
+static bool sandbox_allow(struct landlock *l, const char *path, uint64_t access) {
   struct stat about;
   struct path_rule rule = {.access = access & l->set.files};
   rule.fd = open(path, O_PATH | O_CLOEXEC);
@@ -110,29 +110,29 @@ static bool allow(struct landlock *l, const char *path, uint64_t access) {
 }
 
 /* The same for the directory that the path is in. */
-static bool allow_directory_of(struct landlock *l, const char *path, uint64_t access) {
+static bool sandbox_allow_directory_of(struct landlock *l, const char *path, uint64_t access) {
   char directory[PATH_MAX];
   const char *slash = strrchr(path, '/');
   size_t size = slash != NULL ? (size_t)(slash - path) : 0;
   if (size >= sizeof directory) return false;
   memcpy(directory, path, size);
   directory[size] = 0;
-  return allow(l, size > 0 ? directory : slash != NULL ? "/" : ".", access);
+  return sandbox_allow(l, size > 0 ? directory : slash != NULL ? "/" : ".", access);
 }
 
 /* A directory as it is; a file by its directory, and by that of what it links to. */
-static bool allow_read(struct landlock *l, const char *path) {
+static bool sandbox_allow_read(struct landlock *l, const char *path) {
   struct stat about;
   char real[PATH_MAX];
   if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-    return allow(l, path, READ_FILE | READ_DIR);
-  if (realpath(path, real) != NULL && !allow_directory_of(l, real, READ_FILE | READ_DIR))
+    return sandbox_allow(l, path, READ_FILE | READ_DIR);
+  if (realpath(path, real) != NULL && !sandbox_allow_directory_of(l, real, READ_FILE | READ_DIR))
     return false;
-  return allow_directory_of(l, path, READ_FILE | READ_DIR);
+  return sandbox_allow_directory_of(l, path, READ_FILE | READ_DIR);
 }
 
 /* What names, clocks and OpenSSL read, and what the program knows of itself. */
-static bool allow_usual(struct landlock *l) {
+static bool sandbox_allow_usual(struct landlock *l) {
   static const char *const paths[] = {"/etc/resolv.conf",
                                       "/etc/hosts",
                                       "/etc/nsswitch.conf",
@@ -153,61 +153,63 @@ static bool allow_usual(struct landlock *l) {
                                       "/dev/null",
                                       "/sys/devices/system/cpu"};
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-    if (!allow(l, paths[i], READ_FILE | READ_DIR)) return false;
+    if (!sandbox_allow(l, paths[i], READ_FILE | READ_DIR)) return false;
   }
-  return allow(l, "/dev/null", READ_FILE | WRITE_FILE);
+  return sandbox_allow(l, "/dev/null", READ_FILE | WRITE_FILE);
 }
 
-static bool allow_paths(struct landlock *l, const struct sandbox_needs *needs) {
-  if (!allow_usual(l)) return false;
+static bool sandbox_allow_paths(struct landlock *l, const struct sandbox_needs *needs) {
+  if (!sandbox_allow_usual(l)) return false;
   for (size_t i = 0; i < needs->read_count; i++) {
-    if (!allow_read(l, needs->reads[i])) return false;
+    if (!sandbox_allow_read(l, needs->reads[i])) return false;
   }
   for (size_t i = 0; i < needs->write_count; i++) {
-    if (!allow_directory_of(l, needs->writes[i], OF_FILES | MAKE_REG)) return false;
+    if (!sandbox_allow_directory_of(l, needs->writes[i], OF_FILES | MAKE_REG)) return false;
   }
   for (size_t i = 0; i < needs->socket_count; i++) {
-    if (!allow_directory_of(l, needs->sockets[i], MAKE_SOCK | REMOVE_FILE)) return false;
+    if (!sandbox_allow_directory_of(l, needs->sockets[i], MAKE_SOCK | REMOVE_FILE)) return false;
   }
   return true;
 }
 
-static bool allow_port(struct landlock *l, uint16_t port, uint64_t access) {
+static bool sandbox_allow_port(struct landlock *l, uint16_t port, uint64_t access) {
   struct port_rule rule = {.access = access, .port = port};
   return (l->set.net & access) == 0 ||
          syscall(SYS_landlock_add_rule, l->fd, RULE_PORT, &rule, 0) == 0;
 }
 
-static bool allow_ports(struct landlock *l, const struct sandbox_needs *needs) {
-  if (!allow_port(l, 53, NET_CONNECT)) return false; /* names, by TCP */
+static bool sandbox_allow_ports(struct landlock *l, const struct sandbox_needs *needs) {
+  if (!sandbox_allow_port(l, 53, NET_CONNECT)) return false; /* names, by TCP */
   for (size_t i = 0; i < needs->connect_count; i++) {
-    if (!allow_port(l, needs->connects[i], NET_CONNECT)) return false;
+    if (!sandbox_allow_port(l, needs->connects[i], NET_CONNECT)) return false;
   }
   for (size_t i = 0; i < needs->bind_count; i++) {
-    if (!allow_port(l, needs->binds[i], NET_BIND)) return false;
+    if (!sandbox_allow_port(l, needs->binds[i], NET_BIND)) return false;
   }
   return true;
 }
 
-static enum sandbox_result enter_landlock(const struct sandbox_needs *needs, struct missing *m) {
+static enum sandbox_result sandbox_enter_landlock(const struct sandbox_needs *needs,
+                                                  struct missing *m) {
   int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
   if (version < 1) {
-    add_missing(m, "Landlock: %s", errno == ENOSYS ? "this kernel has none" : strerror(errno));
+    sandbox_add_missing(m, "Landlock: %s",
+                        errno == ENOSYS ? "this kernel has none" : strerror(errno));
     return SANDBOX_IN_PART;
   }
-  struct landlock l = {.set = {.files = files_of(version)}};
+  struct landlock l = {.set = {.files = sandbox_files_of(version)}};
   if (version >= ABI_NET)
     l.set.net = (needs->any_connect ? 0u : NET_CONNECT) | (needs->any_bind ? 0u : NET_BIND);
   l.fd = (int)syscall(SYS_landlock_create_ruleset, &l.set,
                       version >= ABI_NET ? 2 * sizeof(uint64_t) : sizeof(uint64_t), 0);
-  bool is_done = l.fd >= 0 && allow_paths(&l, needs) && allow_ports(&l, needs) &&
+  bool is_done = l.fd >= 0 && sandbox_allow_paths(&l, needs) && sandbox_allow_ports(&l, needs) &&
                  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                  syscall(SYS_landlock_restrict_self, l.fd, 0) == 0;
-  if (!is_done) add_missing(m, "Landlock: %s", strerror(errno));
+  if (!is_done) sandbox_add_missing(m, "Landlock: %s", strerror(errno));
   if (l.fd >= 0) close(l.fd);
   if (!is_done) return SANDBOX_FAILED;
   if (version >= ABI_NET || (needs->any_connect && needs->any_bind)) return SANDBOX_ENTERED;
-  add_missing(m, "Landlock: version %d has no rules for TCP ports", version);
+  sandbox_add_missing(m, "Landlock: version %d has no rules for TCP ports", version);
   return SANDBOX_IN_PART;
 }
 
@@ -244,7 +246,7 @@ static const char *const sandbox_calls[] = {
 static const char *const sandbox_uring_calls[] = {"io_uring_setup", "io_uring_enter",
                                                   "io_uring_register"};
 
-static bool allow_calls(scmp_filter_ctx filter, const char *const *names, size_t count) {
+static bool sandbox_allow_calls(scmp_filter_ctx filter, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++) {
     int call = seccomp_syscall_resolve_name(names[i]);
     if (call == __NR_SCMP_ERROR) continue; /* not on this machine */
@@ -253,7 +255,7 @@ static bool allow_calls(scmp_filter_ctx filter, const char *const *names, size_t
   return true;
 }
 
-static bool allow_some(scmp_filter_ctx filter) {
+static bool sandbox_allow_some(scmp_filter_ctx filter) {
   static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
   for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
     if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
@@ -265,28 +267,30 @@ static bool allow_some(scmp_filter_ctx filter) {
          seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }
 
-static enum sandbox_result enter_seccomp(const struct sandbox_needs *needs, struct missing *m) {
+static enum sandbox_result sandbox_enter_seccomp(const struct sandbox_needs *needs,
+                                                 struct missing *m) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
   int e = filter != NULL ? 0 : -ENOMEM;
   size_t all = sizeof sandbox_calls / sizeof sandbox_calls[0];
   size_t uring = sizeof sandbox_uring_calls / sizeof sandbox_uring_calls[0];
-  if (e == 0 && (!allow_calls(filter, sandbox_calls, all) || !allow_some(filter) ||
-                 (needs->uses_uring && !allow_calls(filter, sandbox_uring_calls, uring))))
+  if (e == 0 && (!sandbox_allow_calls(filter, sandbox_calls, all) || !sandbox_allow_some(filter) ||
+                 (needs->uses_uring && !sandbox_allow_calls(filter, sandbox_uring_calls, uring))))
     e = -EINVAL;
   if (e == 0) e = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
   if (e == 0) (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1); /* where the kernel can */
   if (e == 0) e = seccomp_load(filter);
   if (filter != NULL) seccomp_release(filter);
   if (e == 0) return SANDBOX_ENTERED;
-  add_missing(m, "seccomp: %s", strerror(-e));
+  sandbox_add_missing(m, "seccomp: %s", strerror(-e));
   return SANDBOX_FAILED;
 }
 
 #else
 
-static enum sandbox_result enter_seccomp(const struct sandbox_needs *needs, struct missing *m) {
+static enum sandbox_result sandbox_enter_seccomp(const struct sandbox_needs *needs,
+                                                 struct missing *m) {
   (void)needs;
-  add_missing(m, "seccomp: built without libseccomp");
+  sandbox_add_missing(m, "seccomp: built without libseccomp");
   return SANDBOX_IN_PART;
 }
 
@@ -295,8 +299,9 @@ static enum sandbox_result enter_seccomp(const struct sandbox_needs *needs, stru
 enum sandbox_result sandbox_enter(const struct sandbox_needs *needs, char *missing, size_t room) {
   struct missing m = {.to = missing, .room = room};
   missing[0] = 0;
-  enum sandbox_result files = enter_landlock(needs, &m);
-  enum sandbox_result calls = enter_seccomp(needs, &m); /* last: it allows no landlock calls */
+  enum sandbox_result files = sandbox_enter_landlock(needs, &m);
+  enum sandbox_result calls =
+      sandbox_enter_seccomp(needs, &m); /* last: it allows no landlock calls */
   if (files == SANDBOX_FAILED || calls == SANDBOX_FAILED) return SANDBOX_FAILED;
   return files == SANDBOX_ENTERED && calls == SANDBOX_ENTERED ? SANDBOX_ENTERED : SANDBOX_IN_PART;
 }

@@ -22,14 +22,14 @@ enum { FIRST_FD = 3 };
 
 /* ---- listeners ---- */
 
-static bool is_listening(int fd) {
+static bool systemd_is_listening(int fd) {
   int yes = 0;
   socklen_t size = sizeof yes;
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &size) == 0 && yes != 0;
 }
 
 /* Copies the next name of the list, which are parted by colons. */
-static void take_name(const char **names, char *to, size_t room) {
+static void systemd_take_name(const char **names, char *to, size_t room) {
   size_t size = *names != NULL ? strcspn(*names, ":") : 0;
   if (size == 0) {
     snprintf(to, room, "unknown");
@@ -39,13 +39,13 @@ static void take_name(const char **names, char *to, size_t room) {
   if (*names != NULL) *names = (*names)[size] == ':' ? *names + size + 1 : NULL;
 }
 
-static const char *prepare(int fd, char *words, size_t room) {
+static const char *systemd_prepare(int fd, char *words, size_t room) {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) {
     snprintf(words, room, "LISTEN_FDS: descriptor %d is not open", fd);
     return words;
   }
-  if (!is_listening(fd)) {
+  if (!systemd_is_listening(fd)) {
     snprintf(words, room, "LISTEN_FDS: descriptor %d is no socket that listens", fd);
     return words;
   }
@@ -56,13 +56,13 @@ static const char *prepare(int fd, char *words, size_t room) {
   return NULL;
 }
 
-static const char *take_all(struct systemd_listeners *to, uint64_t count, const char *names,
-                            char *words, size_t room) {
+static const char *systemd_take_all(struct systemd_listeners *to, uint64_t count, const char *names,
+                                    char *words, size_t room) {
   for (uint64_t i = 0; i < count; i++) {
-    const char *wrong = prepare(FIRST_FD + (int)i, words, room);
+    const char *wrong = systemd_prepare(FIRST_FD + (int)i, words, room);
     if (wrong != NULL) return wrong;
     to->at[i].fd = FIRST_FD + (int)i;
-    take_name(&names, to->at[i].name, sizeof to->at[i].name);
+    systemd_take_name(&names, to->at[i].name, sizeof to->at[i].name);
   }
   to->count = (size_t)count;
   return NULL;
@@ -83,7 +83,7 @@ const char *systemd_take_listeners(struct systemd_listeners *to, char *words, si
     snprintf(words, room, "LISTEN_FDS is no number up to %d", SYSTEMD_LISTENERS);
     wrong = words;
   } else {
-    wrong = take_all(to, count, getenv("LISTEN_FDNAMES"), words, room);
+    wrong = systemd_take_all(to, count, getenv("LISTEN_FDNAMES"), words, room);
   }
   unsetenv("LISTEN_PID");
   unsetenv("LISTEN_FDS");
@@ -110,7 +110,7 @@ static struct {
 } manager;
 
 /* The address that NOTIFY_SOCKET says: a path, or @ and an abstract name. Returns its size, 0: none. */
-static socklen_t notify_address(const char *text, struct sockaddr_un *at) {
+static socklen_t systemd_notify_address(const char *text, struct sockaddr_un *at) {
   size_t size = text != NULL ? strlen(text) : 0;
   if (size < 2 || size >= sizeof at->sun_path || (text[0] != '/' && text[0] != '@')) return 0;
   at->sun_family = AF_UNIX;
@@ -122,7 +122,7 @@ static socklen_t notify_address(const char *text, struct sockaddr_un *at) {
 void systemd_start(void) {
   struct sockaddr_un at = {0};
   uint64_t pid = 0, microseconds = 0;
-  socklen_t size = notify_address(getenv("NOTIFY_SOCKET"), &at);
+  socklen_t size = systemd_notify_address(getenv("NOTIFY_SOCKET"), &at);
   const char *for_pid = getenv("WATCHDOG_PID");
   if (manager.fd > 0) close(manager.fd);
   manager.fd = 0;
@@ -145,7 +145,7 @@ void systemd_start(void) {
   unsetenv("WATCHDOG_PID");
 }
 
-__attribute__((format(printf, 1, 2))) static int notify(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static int systemd_notify(const char *format, ...) {
   char text[512];
   va_list list;
   if (manager.fd == 0) return VOLT_OK;
@@ -157,35 +157,36 @@ __attribute__((format(printf, 1, 2))) static int notify(const char *format, ...)
 }
 
 /* A status is one line: what would be another variable is not passed on. */
-static int line_size(const char *status) {
+static int systemd_line_size(const char *status) {
   return (int)strcspn(status, "\r\n");
 }
 
 int systemd_ready(const char *status) {
-  return notify("READY=1\nMAINPID=%ld\nSTATUS=%.*s\n", (long)getpid(), line_size(status), status);
+  return systemd_notify("READY=1\nMAINPID=%ld\nSTATUS=%.*s\n", (long)getpid(),
+                        systemd_line_size(status), status);
 }
 
 int systemd_reloading(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
-                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+  return systemd_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
+                        (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 }
 
 int systemd_stopping(void) {
-  return notify("STOPPING=1\n");
+  return systemd_notify("STOPPING=1\n");
 }
 
 int systemd_status(const char *status) {
-  return notify("STATUS=%.*s\n", line_size(status), status);
+  return systemd_notify("STATUS=%.*s\n", systemd_line_size(status), status);
 }
 
 int systemd_main_pid(uint64_t pid) {
-  return notify("MAINPID=%" PRIu64 "\n", pid);
+  return systemd_notify("MAINPID=%" PRIu64 "\n", pid);
 }
 
 int systemd_watchdog(void) {
-  return notify("WATCHDOG=1\n");
+  return systemd_notify("WATCHDOG=1\n");
 }
 
 uint64_t systemd_watchdog_ns(void) {

@@ -76,7 +76,7 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
     free(s);
     return NULL;
   }
-  if (p->cluster && !gate_lease_from(&s->gate, cluster_lessor(p->cluster))) {
+  if (p->cluster && !gate_lease_from(&s->gate, gate_cluster_lessor(p->cluster))) {
     gate_end_leases(&s->gate);
     gate_destroy(&s->gate);
     free(s);

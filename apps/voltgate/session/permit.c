@@ -10,33 +10,33 @@
 #include "session/session.h"
 
 /* When it queued, or got the permit that it holds. */
-static uint64_t permit_since_ns(const struct session *s) {
+static uint64_t session_permit_since_ns(const struct session *s) {
   return atomic_load_explicit(&s->entry.since_ns, memory_order_relaxed); /* relaxed: its own */
 }
 
-static int permit_granted(struct session *s) {
+static int session_permit_granted(struct session *s) {
   s->permits += 1;
-  if (s->details) client_begins(s->details, permit_since_ns(s));
+  if (s->details) client_begins(s->details, session_permit_since_ns(s));
   return VOLT_OK;
 }
 
 /* Whether the server is thought to be away, for a session that has no connection to it. */
-static bool permit_is_hopeless(const struct session *s) {
+static bool session_permit_is_hopeless(const struct session *s) {
   return !s->server && breaker_is_open(&s->gate->breaker);
 }
 
 /* Leave the queue, if it is in it. Returns true: it holds the permit. */
-static bool permit_leave(struct session *s, uint64_t now_ns) {
-  if (s->is_queued) s->wait_ns += now_ns - permit_since_ns(s);
+static bool session_permit_leave(struct session *s, uint64_t now_ns) {
+  if (s->is_queued) s->wait_ns += now_ns - session_permit_since_ns(s);
   s->is_queued = false;
   s->wait.armed &= (uint8_t)~SESSION_PERMIT;
   return admission_leave(&s->admission, now_ns);
 }
 
 /* It waits no more. reason: why it is refused, if it is. */
-static int permit_decide(struct session *s, enum gate_reason reason, uint64_t now_ns) {
-  bool holds = permit_leave(s, now_ns);
-  if (holds && !permit_is_hopeless(s)) return permit_granted(s);
+static int session_permit_decide(struct session *s, enum gate_reason reason, uint64_t now_ns) {
+  bool holds = session_permit_leave(s, now_ns);
+  if (holds && !session_permit_is_hopeless(s)) return session_permit_granted(s);
   if (holds) {
     admission_release(&s->admission, now_ns);
     reason = REASON_BREAKER;
@@ -47,11 +47,11 @@ static int permit_decide(struct session *s, enum gate_reason reason, uint64_t no
 
 int session_admit(struct session *s) {
   uint64_t now_ns = session_now_ns(s);
-  if (permit_is_hopeless(s)) {
+  if (session_permit_is_hopeless(s)) {
     session_refuse(s, REASON_BREAKER);
     return VOLT_ECLOSED;
   }
-  if (admission_try(&s->admission, now_ns) == VOLT_OK) return permit_granted(s);
+  if (admission_try(&s->admission, now_ns) == VOLT_OK) return session_permit_granted(s);
   if (admission_join(&s->admission, now_ns) != VOLT_OK) {
     session_refuse(s, REASON_QUEUE_FULL);
     return VOLT_ECLOSED;
@@ -68,14 +68,15 @@ uint64_t session_queue_deadline_ns(const struct session *s) {
 
 int session_queued(struct session *s) {
   uint64_t now_ns = session_now_ns(s);
-  if (session_fired(s, SESSION_PERMIT)) return permit_decide(s, REASON_QUEUE_TIMEOUT, now_ns);
-  if (permit_is_hopeless(s)) return permit_decide(s, REASON_BREAKER, now_ns);
+  if (session_fired(s, SESSION_PERMIT))
+    return session_permit_decide(s, REASON_QUEUE_TIMEOUT, now_ns);
+  if (session_permit_is_hopeless(s)) return session_permit_decide(s, REASON_BREAKER, now_ns);
   if (now_ns < session_queue_deadline_ns(s)) return VOLT_EAGAIN;
-  return permit_decide(s, REASON_QUEUE_TIMEOUT, now_ns);
+  return session_permit_decide(s, REASON_QUEUE_TIMEOUT, now_ns);
 }
 
 void session_unqueue(struct session *s) {
-  if (s->is_queued) (void)permit_leave(s, session_now_ns(s)); /* P2 */
+  if (s->is_queued) (void)session_permit_leave(s, session_now_ns(s)); /* P2 */
 }
 
 void session_left(struct session *s) {
@@ -90,7 +91,7 @@ void session_release(struct session *s) {
   session_count_bytes(s);
   if (!admission_holds(&s->admission)) return;
   uint64_t now_ns = session_now_ns(s);
-  s->hold_ns += now_ns - permit_since_ns(s);
+  s->hold_ns += now_ns - session_permit_since_ns(s);
   admission_release(&s->admission, now_ns);
 }
 

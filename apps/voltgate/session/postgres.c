@@ -305,7 +305,7 @@ static uint64_t postgres_deadline_ns(const struct postgres *self) {
 
 /* The login was not complete in time: because of the server, if that had at least half of the time for
  * its answer, or of the client. */
-static void postgres_login_is_late(struct postgres *self) {
+static void postgres_is_late_in_login(struct postgres *self) {
   struct session *s = postgres_session(self);
   uint64_t now_ns = session_now_ns(s);
   uint64_t waited_ns = self->asked_ns < now_ns ? now_ns - self->asked_ns : 0;
@@ -328,7 +328,7 @@ static bool postgres_is_late(struct postgres *self) {
     if (self->wish == POSTGRES_WISH_OPAQUE) {
       session_refuse(s, REASON_MAX_AGE);
     } else {
-      postgres_login_is_late(self);
+      postgres_is_late_in_login(self);
     }
   } else if (now_ns >= postgres_resting_ns(self)) {
     session_refuse(s, REASON_IDLE_IN_TRANSACTION);

@@ -11,41 +11,42 @@ _Static_assert(PROXY_OUT_MAX + 16 + 256 <= POSTGRES_CANCEL_MAX, "a header, and a
 static volt_sem cancel_permits = VOLT_SEM_INIT(POSTGRES_CANCELS);
 static volt_sem cancel_permits_own = VOLT_SEM_INIT(POSTGRES_CANCELS);
 
-static volt_sem *cancel_sem(const struct postgres_cancel *c) {
+static volt_sem *postgres_cancel_sem(const struct postgres_cancel *c) {
   return c->is_own ? &cancel_permits_own : &cancel_permits;
 }
 
-static volt_future *cancel_within(struct postgres_cancel *c, volt_future *f) {
+static volt_future *postgres_cancel_within(struct postgres_cancel *c, volt_future *f) {
   return volt_timeout_future(&c->timeout, f, volt_rt_timers(c->session->gate->rt),
                              session_now_ns(c->session) + CANCEL_NS);
 }
 
-static volt_future *cancel_enter(struct postgres_cancel *c) {
-  return cancel_within(c, volt_sem_acquire_future(&c->permit, cancel_sem(c), 1));
+static volt_future *postgres_cancel_enter(struct postgres_cancel *c) {
+  return postgres_cancel_within(c, volt_sem_acquire_future(&c->permit, postgres_cancel_sem(c), 1));
 }
 
-static volt_future *cancel_send(struct postgres_cancel *c) {
-  return cancel_within(c, volt_fd_send_future(&c->op, &c->fd, c->bytes, c->size, 0));
+static volt_future *postgres_cancel_send(struct postgres_cancel *c) {
+  return postgres_cancel_within(c, volt_fd_send_future(&c->op, &c->fd, c->bytes, c->size, 0));
 }
 
 /* The server sends nothing: the end is what comes. */
-static volt_future *cancel_await_end(struct postgres_cancel *c) {
-  return cancel_within(c, volt_fd_recv_future(&c->op, &c->fd, c->bytes, sizeof c->bytes, 0));
+static volt_future *postgres_cancel_await_end(struct postgres_cancel *c) {
+  return postgres_cancel_within(c,
+                                volt_fd_recv_future(&c->op, &c->fd, c->bytes, sizeof c->bytes, 0));
 }
 
-static int cancel_run(volt_async *a, volt_ctx *ctx) {
+static int postgres_cancel_run(volt_async *a, volt_ctx *ctx) {
   struct postgres_cancel *c = volt_container_of(a, struct postgres_cancel, async);
   VOLT_ASYNC_BEGIN(c);
   if (c->size == 0) VOLT_RETURN(c, VOLT_EINVAL);
-  VOLT_AWAIT(c, cancel_enter(c));
+  VOLT_AWAIT(c, postgres_cancel_enter(c));
   c->has_permit = true;
   VOLT_AWAIT(c, server_probe(&c->probe, c->session->gate, &c->fd));
-  VOLT_AWAIT(c, cancel_send(c));
-  VOLT_AWAIT_RESULT(c, c->result, cancel_await_end(c));
+  VOLT_AWAIT(c, postgres_cancel_send(c));
+  VOLT_AWAIT_RESULT(c, c->result, postgres_cancel_await_end(c));
   if (c->result == VOLT_ECANCELED) VOLT_RETURN(c, c->result);
   VOLT_FINALLY(c);
   volt_fd_close(&c->fd);
-  if (c->has_permit) volt_sem_release(cancel_sem(c), 1);
+  if (c->has_permit) volt_sem_release(postgres_cancel_sem(c), 1);
   c->has_permit = false;
   VOLT_ASYNC_END(c);
 }
@@ -62,5 +63,5 @@ void postgres_cancel_set(struct postgres_cancel *c, struct session *s, const cha
 }
 
 volt_future *postgres_cancel_future(struct postgres_cancel *c) {
-  return volt_async_future(&c->async, cancel_run);
+  return volt_async_future(&c->async, postgres_cancel_run);
 }

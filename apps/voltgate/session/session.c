@@ -103,7 +103,7 @@ static volt_future *session_run(struct session *s) {
 
 /* ---- the line of the access log ---- */
 
-static const char *report_ending(const struct session *s) {
+static const char *session_report_ending(const struct session *s) {
   switch ((enum session_ending)s->ending) {
     case SESSION_BY_CLIENT: return "client";
     case SESSION_BY_SERVER: return "server";
@@ -116,13 +116,13 @@ static const char *report_ending(const struct session *s) {
   return "error";
 }
 
-static const char *report_detail(const struct session *s) {
-  if (s->ending == SESSION_REFUSED) return reason_name((enum gate_reason)s->reason);
+static const char *session_report_detail(const struct session *s) {
+  if (s->ending == SESSION_REFUSED) return refusal_reason_name((enum gate_reason)s->reason);
   return s->ending == SESSION_FAILED ? volt_strerror(s->error) : NULL;
 }
 
 /* Write how it has ended, if there is an access log. */
-static void report_end(const struct session *s) {
+static void session_report_end(const struct session *s) {
   if (!log_wants_access()) return;
   char client[VOLT_ADDRESS_TEXT];
   const struct access line = {.gate = s->gate->name,
@@ -136,8 +136,8 @@ static void report_end(const struct session *s) {
                               .permits = s->permits,
                               .up = s->up,
                               .down = s->down,
-                              .end = report_ending(s),
-                              .detail = report_detail(s)};
+                              .end = session_report_ending(s),
+                              .detail = session_report_detail(s)};
   log_access(&line);
 }
 
@@ -161,7 +161,7 @@ static void session_leave(struct session *s) {
 static void session_finish(struct session *s) {
   session_forget(s);
   link_close(&s->client);
-  report_end(s);
+  session_report_end(s);
   if (s->body && session_kind(s)->free) session_kind(s)->free(s->body);
   free(s->body);
   s->body = NULL;

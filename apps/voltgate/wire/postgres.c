@@ -51,7 +51,7 @@ void pg_init(struct pg *p) {
   memset(p, 0, sizeof *p);
 }
 
-static enum pg_want malformed(struct pg *p, int fault, char type, uint32_t value) {
+static enum pg_want pg_malformed(struct pg *p, int fault, char type, uint32_t value) {
   p->fault = (uint8_t)fault;
   p->fault_type = (uint8_t)type;
   p->fault_value = value;
@@ -59,7 +59,7 @@ static enum pg_want malformed(struct pg *p, int fault, char type, uint32_t value
 }
 
 /* It is not known any more what is outstanding. */
-static void lose(struct pg *p) {
+static void pg_lose(struct pg *p) {
   p->is_lost = true;
   p->is_idle = p->is_skipping = p->is_copying_in = false;
   p->current = CURRENT_NONE;
@@ -89,59 +89,60 @@ static const uint8_t client_actions[256] = {
     ['X'] = CLIENT_LEAVES,  ['p'] = CLIENT_LOGS_IN,
 };
 
-static bool queue(struct pg *p, enum pg_kind kind) {
+static bool pg_add_kind(struct pg *p, enum pg_kind kind) {
   p->is_last_queued = pg_queue_add(p, kind);
   return p->is_last_queued;
 }
 
 /* Work: it needs a permit, and is outstanding unless the server skips it. */
-static enum pg_want client_works(struct pg *p, enum pg_kind kind) {
+static enum pg_want pg_client_works(struct pg *p, enum pg_kind kind) {
   if (!p->has_permit) return PG_NEEDS_PERMIT;
-  if (p->is_skipping && p->doubtful > 0) lose(p);      /* I4 */
+  if (p->is_skipping && p->doubtful > 0) pg_lose(p);   /* I4 */
   if (p->is_skipping || p->is_lost) return PG_GOES_ON; /* R2 */
-  if (!queue(p, kind)) return PG_WAITS;
+  if (!pg_add_kind(p, kind)) return PG_WAITS;
   p->is_idle = p->is_flushed = false;
   return PG_GOES_ON;
 }
 
-static enum pg_want client_syncs(struct pg *p) {
+static enum pg_want pg_client_syncs(struct pg *p) {
   if (p->is_lost) return PG_GOES_ON;
-  if (!queue(p, PG_SYNC)) return PG_WAITS;
+  if (!pg_add_kind(p, PG_SYNC)) return PG_WAITS;
   p->is_skipping = false;
   p->is_idle = false;
   return PG_GOES_ON;
 }
 
-static enum pg_want client_ends_copy(struct pg *p) {
+static enum pg_want pg_client_ends_copy(struct pg *p) {
   if (p->count == 0 && p->current == CURRENT_NONE) return PG_GOES_ON; /* R4 */
-  return queue(p, PG_ENDED) ? PG_GOES_ON : PG_WAITS;
+  return pg_add_kind(p, PG_ENDED) ? PG_GOES_ON : PG_WAITS;
 }
 
-static enum pg_want client_flushes(struct pg *p, uint32_t length) {
+static enum pg_want pg_client_flushes(struct pg *p, uint32_t length) {
   if (length != 4)
-    return malformed(p, PG_FAULT_LENGTH, 'H', length); /* an error, as an ASKED can be */
+    return pg_malformed(p, PG_FAULT_LENGTH, 'H', length); /* an error, as an ASKED can be */
   p->is_flushed = true;
   return PG_GOES_ON;
 }
 
 /* A header has come, and may be passed on if it returns PG_GOES_ON or PG_ENDS. */
-static enum pg_want client_message(struct pg *p, char type, uint32_t length) {
+static enum pg_want pg_client_message(struct pg *p, char type, uint32_t length) {
   enum client_action action = client_actions[(uint8_t)type];
-  if (action == CLIENT_UNKNOWN) return malformed(p, PG_FAULT_TYPE, type, 0);
-  if (length < 4 || length > CLIENT_LENGTH_MAX) return malformed(p, PG_FAULT_LENGTH, type, length);
+  if (action == CLIENT_UNKNOWN) return pg_malformed(p, PG_FAULT_TYPE, type, 0);
+  if (length < 4 || length > CLIENT_LENGTH_MAX)
+    return pg_malformed(p, PG_FAULT_LENGTH, type, length);
   if (p->status == 0) { /* not logged in */
     if (action == CLIENT_LOGS_IN) return PG_GOES_ON;
     return action == CLIENT_LEAVES ? PG_ENDS : PG_WAITS;
   }
   p->is_last_queued = false;
   switch (action) {
-    case CLIENT_ASKS: return client_works(p, PG_ASKED);
-    case CLIENT_QUERIES: return client_works(p, PG_QUERY);
-    case CLIENT_SYNCS: return client_syncs(p);
-    case CLIENT_FLUSHES: return client_flushes(p, length);
-    case CLIENT_ENDS_COPY: return client_ends_copy(p);
+    case CLIENT_ASKS: return pg_client_works(p, PG_ASKED);
+    case CLIENT_QUERIES: return pg_client_works(p, PG_QUERY);
+    case CLIENT_SYNCS: return pg_client_syncs(p);
+    case CLIENT_FLUSHES: return pg_client_flushes(p, length);
+    case CLIENT_ENDS_COPY: return pg_client_ends_copy(p);
     case CLIENT_LEAVES: return PG_ENDS;
-    case CLIENT_LOGS_IN: return malformed(p, PG_FAULT_TYPE, type, 0);
+    case CLIENT_LOGS_IN: return pg_malformed(p, PG_FAULT_TYPE, type, 0);
     default: return PG_GOES_ON;
   }
 }
@@ -152,7 +153,7 @@ enum pg_want pg_from_client(struct pg *p, const char *at, size_t size, size_t *n
   p->client_left -= (uint32_t)done;
   while (want == PG_GOES_ON && size - done >= HEADER) {
     uint32_t length = pg_number_at(at + done + 1);
-    want = client_message(p, at[done], length);
+    want = pg_client_message(p, at[done], length);
     if (want != PG_GOES_ON) break;
     size_t whole = (size_t)length + 1;
     size_t here = whole < size - done ? whole : size - done;
@@ -170,29 +171,29 @@ enum pg_want pg_from_client(struct pg *p, const char *at, size_t size, size_t *n
 /* ---- what the server answers to ---- */
 
 /* No copy-in is on: an ENDED that is the oldest is ignored. */
-static void drop_ended(struct pg *p) {
+static void pg_drop_ended(struct pg *p) {
   if (p->current == CURRENT_NONE && pg_queue_first(p) == PG_ENDED) pg_queue_take_run(p);
 }
 
-static bool is_asked(enum pg_kind kind) {
+static bool pg_kind_is_asked(enum pg_kind kind) {
   return kind == PG_ASKED || kind == PG_RESUMED;
 }
 
 /* An answer that ends a message of the extended protocol, or is one of several to a Query. */
-static void answered(struct pg *p) {
+static void pg_head_answered(struct pg *p) {
   enum pg_kind kind = pg_queue_first(p);
   p->doubtful = 0; /* I1 */
   if (p->current != CURRENT_NONE) return;
-  if (is_asked(kind)) {
+  if (pg_kind_is_asked(kind)) {
     pg_queue_take(p);
-    drop_ended(p);
+    pg_drop_ended(p);
   } else if (kind != PG_QUERY && kind != PG_SYNCED) {
-    lose(p);
+    pg_lose(p);
   }
 }
 
 /* R2: the error was in an ASKED. In a SYNCED, its Sync is the one that is looked for. */
-static void skip(struct pg *p) {
+static void pg_skip(struct pg *p) {
   for (;;) {
     switch (pg_queue_first(p)) {
       case PG_ASKED:
@@ -207,7 +208,7 @@ static void skip(struct pg *p) {
 
 /* ---- copy-in ---- */
 
-static void copy_in_begins(struct pg *p) {
+static void pg_copy_in_begins(struct pg *p) {
   if (p->is_lost) return;
   p->doubtful = 0;
   p->is_copying_in = true;
@@ -216,42 +217,42 @@ static void copy_in_begins(struct pg *p) {
   p->current = kind == PG_QUERY ? CURRENT_QUERY : CURRENT_EXECUTE;
   if (kind == PG_SYNCED) {
     pg_queue_open(p);
-  } else if (is_asked(kind) || kind == PG_QUERY) {
+  } else if (pg_kind_is_asked(kind) || kind == PG_QUERY) {
     pg_queue_take(p);
   } else {
-    lose(p);
+    pg_lose(p);
   }
 }
 
 /* CommandComplete: it has read an ENDED, and swallowed all Syncs before that. */
-static void copy_in_succeeds(struct pg *p) {
+static void pg_copy_in_succeeds(struct pg *p) {
   p->is_copying_in = false;
   while (pg_queue_first(p) == PG_SYNC) pg_queue_take_run(p); /* R3 */
   if (pg_queue_first(p) == PG_ENDED) pg_queue_take(p);
   if (p->current == CURRENT_EXECUTE) p->current = CURRENT_NONE;
-  drop_ended(p);
+  pg_drop_ended(p);
 }
 
 /* R5. */
-static void copy_in_fails(struct pg *p) {
+static void pg_copy_in_fails(struct pg *p) {
   p->is_copying_in = false;
   while (pg_queue_first(p) == PG_SYNC) p->doubtful += pg_queue_take_run(p);
   if (pg_queue_first(p) == PG_ENDED) pg_queue_take_run(p);
   if (p->current == CURRENT_QUERY) return; /* which gets its ReadyForQuery */
   p->current = CURRENT_NONE;
   if (p->doubtful == 0) {
-    skip(p);
+    pg_skip(p);
   } else if (p->count == 0) {
     p->is_skipping = true; /* until a Sync is sent, or ReadyForQuery says that one was read */
   } else if (pg_queue_first(p) != PG_SYNC) {
-    lose(p); /* I4 */
+    pg_lose(p); /* I4 */
   }
 }
 
 /* ---- what is read of messages ---- */
 
 /* Fields: a letter, and a string that ends in 0; a 0 ends the list. */
-static void read_error(struct pg *p) {
+static void pg_read_error(struct pg *p) {
   const char *at = p->prefix, *end = at + p->gathered;
   memset(p->severity, 0, sizeof p->severity);
   memset(p->sqlstate, 0, sizeof p->sqlstate);
@@ -268,7 +269,7 @@ static void read_error(struct pg *p) {
 }
 
 /* Of BackendKeyData; all of its body is in prefix, if it is no longer than that. */
-static void read_key(struct pg *p, bool is_whole) {
+static void pg_read_key(struct pg *p, bool is_whole) {
   if (p->gathered < 4) return;
   size_t size = p->gathered - 4u;
   p->backend = pg_number_at(p->prefix);
@@ -277,41 +278,41 @@ static void read_key(struct pg *p, bool is_whole) {
 }
 
 /* Take the first bytes of a body, as they come: of ErrorResponse and BackendKeyData. */
-static void gather(struct pg *p, const char *at, size_t size, bool is_whole) {
+static void pg_gather(struct pg *p, const char *at, size_t size, bool is_whole) {
   size_t room = sizeof p->prefix - p->gathered;
   size_t taken = size < room ? size : room;
   memcpy(p->prefix + p->gathered, at, taken);
   p->gathered = (uint8_t)(p->gathered + taken);
   if (!is_whole && p->gathered < sizeof p->prefix) return;
-  if (p->gathers == 'E') read_error(p);
-  if (p->gathers == 'K') read_key(p, is_whole);
+  if (p->gathers == 'E') pg_read_error(p);
+  if (p->gathers == 'K') pg_read_key(p, is_whole);
   p->gathers = 0;
 }
 
 /* ---- the server ---- */
 
-static void server_completes(struct pg *p) {
+static void pg_server_completes(struct pg *p) {
   if (p->is_copying_in) {
-    copy_in_succeeds(p);
+    pg_copy_in_succeeds(p);
   } else {
-    answered(p);
+    pg_head_answered(p);
   }
 }
 
-static void server_fails(struct pg *p) {
+static void pg_server_fails(struct pg *p) {
   p->errors++;
   if (p->is_copying_in) {
-    copy_in_fails(p);
+    pg_copy_in_fails(p);
   } else if (p->current == CURRENT_NONE) {
     enum pg_kind kind = pg_queue_first(p);
     if (kind != PG_NOTHING) p->doubtful = 0; /* I1 */
-    if (is_asked(kind)) skip(p);
+    if (pg_kind_is_asked(kind)) pg_skip(p);
   }
 }
 
 /* Replication: bytes go both ways for as long as both like; the server's work is not a client's. What
  * was sent behind the Query is: a client may have ended the copy already, and asked for more. */
-static void copy_both_begins(struct pg *p) {
+static void pg_copy_both_begins(struct pg *p) {
   p->doubtful = 0;
   p->is_copying_both = true;
   if (pg_queue_first(p) == PG_QUERY) {
@@ -322,7 +323,7 @@ static void copy_both_begins(struct pg *p) {
 }
 
 /* Which message has got its ReadyForQuery? */
-static void take_ready(struct pg *p) {
+static void pg_take_ready(struct pg *p) {
   enum pg_kind kind = pg_queue_first(p);
   if (p->current != CURRENT_NONE) {
     p->current = CURRENT_NONE;
@@ -330,17 +331,17 @@ static void take_ready(struct pg *p) {
     p->doubtful--;
     p->is_skipping = false;
   } else {
-    if (is_asked(kind)) lose(p); /* none is left: they were answered, or skipped */
+    if (pg_kind_is_asked(kind)) pg_lose(p); /* none is left: they were answered, or skipped */
     if (p->count > 0) pg_queue_take(p);
   }
-  drop_ended(p);
+  pg_drop_ended(p);
 }
 
-static enum pg_want server_is_ready(struct pg *p, char status) {
+static enum pg_want pg_server_is_ready(struct pg *p, char status) {
   if (status != 'I' && status != 'T' && status != 'E') {
-    return malformed(p, PG_FAULT_SERVER | PG_FAULT_STATUS, 'Z', (uint8_t)status);
+    return pg_malformed(p, PG_FAULT_SERVER | PG_FAULT_STATUS, 'Z', (uint8_t)status);
   }
-  if (p->status != 0) take_ready(p);
+  if (p->status != 0) pg_take_ready(p);
   p->status = status;
   p->is_copying_in = p->is_copying_both = false;
   p->is_idle = status == 'I' && p->count == 0 && !p->is_lost;
@@ -389,14 +390,14 @@ static const uint8_t server_actions[256] = {
 };
 
 /* A header has come, of ReadyForQuery the whole. */
-static enum pg_want server_message(struct pg *p, enum server_action action, const char *at) {
+static enum pg_want pg_server_message(struct pg *p, enum server_action action, const char *at) {
   switch (action) {
-    case SERVER_ANSWERS: answered(p); break;
-    case SERVER_COMPLETES: server_completes(p); break;
-    case SERVER_COPIES_IN: copy_in_begins(p); break;
-    case SERVER_COPIES_BOTH: copy_both_begins(p); break;
-    case SERVER_READY: return server_is_ready(p, at[HEADER]);
-    case SERVER_FAILS: server_fails(p); /* fall through */
+    case SERVER_ANSWERS: pg_head_answered(p); break;
+    case SERVER_COMPLETES: pg_server_completes(p); break;
+    case SERVER_COPIES_IN: pg_copy_in_begins(p); break;
+    case SERVER_COPIES_BOTH: pg_copy_both_begins(p); break;
+    case SERVER_READY: return pg_server_is_ready(p, at[HEADER]);
+    case SERVER_FAILS: pg_server_fails(p); /* fall through */
     case SERVER_KEY:
       p->gathered = 0;
       p->gathers = (uint8_t)at[0];
@@ -406,38 +407,38 @@ static enum pg_want server_message(struct pg *p, enum server_action action, cons
   return PG_GOES_ON;
 }
 
-static size_t server_goes_on(struct pg *p, const char *at, size_t size) {
+static size_t pg_server_goes_on(struct pg *p, const char *at, size_t size) {
   size_t here = p->server_left < size ? p->server_left : size;
   p->server_left -= (uint32_t)here;
-  if (p->gathers != 0) gather(p, at, here, p->server_left == 0);
+  if (p->gathers != 0) pg_gather(p, at, here, p->server_left == 0);
   return here;
 }
 
 /* Whether a header of the server is fine. */
-static enum pg_want check_server(struct pg *p, enum server_action action, char type,
-                                 uint32_t length) {
-  if (action == SERVER_UNKNOWN) return malformed(p, PG_FAULT_SERVER | PG_FAULT_TYPE, type, 0);
+static enum pg_want pg_check_server(struct pg *p, enum server_action action, char type,
+                                    uint32_t length) {
+  if (action == SERVER_UNKNOWN) return pg_malformed(p, PG_FAULT_SERVER | PG_FAULT_TYPE, type, 0);
   if (length < 4 || length > SERVER_LENGTH_MAX || (action == SERVER_READY && length != 5)) {
-    return malformed(p, PG_FAULT_SERVER | PG_FAULT_LENGTH, type, length);
+    return pg_malformed(p, PG_FAULT_SERVER | PG_FAULT_LENGTH, type, length);
   }
   return PG_GOES_ON;
 }
 
 enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n) {
   enum pg_want want = PG_GOES_ON;
-  size_t done = server_goes_on(p, at, size);
+  size_t done = pg_server_goes_on(p, at, size);
   while (size - done >= HEADER) {
     const char *message = at + done;
     uint32_t length = pg_number_at(message + 1);
     size_t whole = (size_t)length + 1;
     enum server_action action = server_actions[(uint8_t)*message];
-    want = check_server(p, action, *message, length);
+    want = pg_check_server(p, action, *message, length);
     if (want != PG_GOES_ON || (action == SERVER_READY && size - done < READY_SIZE)) break;
-    if (action != SERVER_GOES_ON) want = server_message(p, action, message);
+    if (action != SERVER_GOES_ON) want = pg_server_message(p, action, message);
     if (want != PG_GOES_ON) break;
     if (whole > size - done || p->gathers != 0) {
       p->server_left = length - 4;
-      whole = HEADER + server_goes_on(p, message + HEADER, size - done - HEADER);
+      whole = HEADER + pg_server_goes_on(p, message + HEADER, size - done - HEADER);
     }
     done += whole;
   }
@@ -475,22 +476,22 @@ const char *pg_why(const struct pg *p, char *to, size_t room) {
 
 /* ---- messages of our own ---- */
 
-static void put_number(char *to, uint32_t value) {
+static void pg_put_number(char *to, uint32_t value) {
   for (int i = 0; i < 4; i++) to[i] = (char)(value >> (24 - 8 * i));
 }
 
 size_t pg_cancel_bytes(const struct pg *p, char to[PG_CANCEL_MAX]) {
   if (p->backend == 0 || p->key_size == 0) return 0;
   size_t size = 12u + p->key_size;
-  put_number(to, (uint32_t)size);
-  put_number(to + 4, 80877102);
-  put_number(to + 8, p->backend);
+  pg_put_number(to, (uint32_t)size);
+  pg_put_number(to + 4, 80877102);
+  pg_put_number(to + 8, p->backend);
   memcpy(to + 12, p->key, p->key_size);
   return size;
 }
 
 /* Adds a field, cut so that the list's end still has room. Returns the new size. */
-static size_t put_field(char *to, size_t size, size_t room, char letter, const char *string) {
+static size_t pg_put_field(char *to, size_t size, size_t room, char letter, const char *string) {
   if (string == NULL || size + 3 > room) return size;
   size_t most = room - size - 3; /* the letter, the field's end, the list's end */
   size_t length = strlen(string);
@@ -506,14 +507,14 @@ static size_t put_field(char *to, size_t size, size_t room, char letter, const c
 
 size_t pg_error_bytes(const struct pg_error *error, char *to, size_t room) {
   size_t size = 5;
-  size = put_field(to, size, room, 'S', error->severity);
-  size = put_field(to, size, room, 'V', error->severity);
-  size = put_field(to, size, room, 'C', error->sqlstate);
-  size = put_field(to, size, room, 'M', error->message);
-  size = put_field(to, size, room, 'D', error->detail);
-  size = put_field(to, size, room, 'H', error->hint);
+  size = pg_put_field(to, size, room, 'S', error->severity);
+  size = pg_put_field(to, size, room, 'V', error->severity);
+  size = pg_put_field(to, size, room, 'C', error->sqlstate);
+  size = pg_put_field(to, size, room, 'M', error->message);
+  size = pg_put_field(to, size, room, 'D', error->detail);
+  size = pg_put_field(to, size, room, 'H', error->hint);
   to[size++] = 0;
   to[0] = 'E';
-  put_number(to + 1, (uint32_t)(size - 1));
+  pg_put_number(to + 1, (uint32_t)(size - 1));
   return size;
 }

@@ -30,8 +30,8 @@ enum {
   FAULT_HTTP
 };
 
-static enum pg_first malformed(struct pg_startup *s, int fault, const char *sqlstate,
-                               uint32_t value) {
+static enum pg_first pg_startup_malformed(struct pg_startup *s, int fault, const char *sqlstate,
+                                          uint32_t value) {
   s->fault = (uint8_t)fault;
   s->sqlstate = sqlstate;
   s->fault_value = value;
@@ -40,12 +40,12 @@ static enum pg_first malformed(struct pg_startup *s, int fault, const char *sqls
 
 /* ---- parameters ---- */
 
-static bool text_is(struct pg_text text, const char *word) {
+static bool pg_startup_text_is(struct pg_text text, const char *word) {
   return strlen(word) == text.size && memcmp(text.at, word, text.size) == 0;
 }
 
 /* Whether the text begins a word, in any case of its letters, by `least` letters at least. */
-static bool begins(struct pg_text text, const char *word, size_t least) {
+static bool pg_startup_begins(struct pg_text text, const char *word, size_t least) {
   if (text.size < least || text.size > strlen(word)) return false;
   for (size_t i = 0; i < text.size; i++) {
     if ((text.at[i] | 0x20) != word[i]) return false;
@@ -55,22 +55,23 @@ static bool begins(struct pg_text text, const char *word, size_t least) {
 
 /* As PostgreSQL reads a boolean; and "database".
  * Returns false if it is neither. */
-static bool read_replication(struct pg_text text, bool *is_replication) {
-  bool yes = text_is(text, "database") || text_is(text, "1") || begins(text, "true", 1) ||
-             begins(text, "yes", 1) || begins(text, "on", 2);
-  bool no = text_is(text, "0") || begins(text, "false", 1) || begins(text, "no", 1) ||
-            begins(text, "off", 2);
+static bool pg_startup_read_replication(struct pg_text text, bool *is_replication) {
+  bool yes = pg_startup_text_is(text, "database") || pg_startup_text_is(text, "1") ||
+             pg_startup_begins(text, "true", 1) || pg_startup_begins(text, "yes", 1) ||
+             pg_startup_begins(text, "on", 2);
+  bool no = pg_startup_text_is(text, "0") || pg_startup_begins(text, "false", 1) ||
+            pg_startup_begins(text, "no", 1) || pg_startup_begins(text, "off", 2);
   *is_replication = yes;
   return yes || no;
 }
 
-static struct pg_text cut(struct pg_text name) {
+static struct pg_text pg_startup_cut(struct pg_text name) {
   if (name.size > PG_NAME_MAX) name.size = PG_NAME_MAX;
   return name;
 }
 
 /* A string that ends in 0. Returns false if it does not. */
-static bool next_string(const char **at, const char *end, struct pg_text *text) {
+static bool pg_startup_next_string(const char **at, const char *end, struct pg_text *text) {
   const char *zero = memchr(*at, 0, (size_t)(end - *at));
   if (zero == NULL) return false;
   *text = (struct pg_text){*at, (size_t)(zero - *at)};
@@ -80,60 +81,63 @@ static bool next_string(const char **at, const char *end, struct pg_text *text) 
 
 /* name 0 value 0 ... 0: the last 0 is the packet's last byte.
  * Returns false if that is not so. */
-static bool read_parameters(struct pg_startup *s, const char *at, const char *end) {
+static bool pg_startup_read_parameters(struct pg_startup *s, const char *at, const char *end) {
   while (at < end && *at != 0) {
     struct pg_text name, value;
-    if (!next_string(&at, end, &name) || !next_string(&at, end, &value)) return false;
-    if (text_is(name, "user")) s->user = cut(value);
-    if (text_is(name, "database")) s->database = cut(value);
-    if (text_is(name, "options")) s->options = value;
-    if (text_is(name, "application_name")) s->application_name = value;
-    if (text_is(name, "replication")) s->replication = value;
+    if (!pg_startup_next_string(&at, end, &name) || !pg_startup_next_string(&at, end, &value))
+      return false;
+    if (pg_startup_text_is(name, "user")) s->user = pg_startup_cut(value);
+    if (pg_startup_text_is(name, "database")) s->database = pg_startup_cut(value);
+    if (pg_startup_text_is(name, "options")) s->options = value;
+    if (pg_startup_text_is(name, "application_name")) s->application_name = value;
+    if (pg_startup_text_is(name, "replication")) s->replication = value;
   }
   return at == end - 1;
 }
 
-static enum pg_first read_startup(struct pg_startup *s, const char *at, const char *end) {
-  if (s->version >> 16 != 3) return malformed(s, FAULT_VERSION, "0A000", s->version);
-  if (!read_parameters(s, at, end)) {
-    return malformed(s, FAULT_END, "08P01", (uint32_t)s->bytes);
+static enum pg_first pg_startup_read_startup(struct pg_startup *s, const char *at,
+                                             const char *end) {
+  if (s->version >> 16 != 3) return pg_startup_malformed(s, FAULT_VERSION, "0A000", s->version);
+  if (!pg_startup_read_parameters(s, at, end)) {
+    return pg_startup_malformed(s, FAULT_END, "08P01", (uint32_t)s->bytes);
   }
-  if (s->user.size == 0) return malformed(s, FAULT_USER, "28000", 0);
+  if (s->user.size == 0) return pg_startup_malformed(s, FAULT_USER, "28000", 0);
   if (s->database.size == 0) s->database = s->user;
-  if (s->replication.at != NULL && !read_replication(s->replication, &s->is_replication)) {
-    return malformed(s, FAULT_REPLICATION, "22023", (uint32_t)s->replication.size);
+  if (s->replication.at != NULL &&
+      !pg_startup_read_replication(s->replication, &s->is_replication)) {
+    return pg_startup_malformed(s, FAULT_REPLICATION, "22023", (uint32_t)s->replication.size);
   }
   return PG_FIRST_STARTUP;
 }
 
 /* ---- packets ---- */
 
-static enum pg_first read_cancel(struct pg_startup *s, const char *at) {
+static enum pg_first pg_startup_read_cancel(struct pg_startup *s, const char *at) {
   if (s->bytes < CANCEL_MIN || s->bytes > CANCEL_MAX) {
-    return malformed(s, FAULT_CANCEL_SIZE, "08P01", (uint32_t)s->bytes);
+    return pg_startup_malformed(s, FAULT_CANCEL_SIZE, "08P01", (uint32_t)s->bytes);
   }
   s->process = pg_number_at(at + 8);
   s->key = (struct pg_text){at + 12, s->bytes - 12};
   return PG_FIRST_CANCEL;
 }
 
-static enum pg_first read_packet(struct pg_startup *s, const char *at) {
+static enum pg_first pg_startup_read_packet(struct pg_startup *s, const char *at) {
   switch (s->version) {
     case CODE_SSL:
-      if (s->has_ssl) return malformed(s, FAULT_AGAIN, "08P01", s->version);
+      if (s->has_ssl) return pg_startup_malformed(s, FAULT_AGAIN, "08P01", s->version);
       s->has_ssl = true;
       return PG_FIRST_SSL;
     case CODE_GSSENC:
-      if (s->has_gssenc) return malformed(s, FAULT_AGAIN, "08P01", s->version);
+      if (s->has_gssenc) return pg_startup_malformed(s, FAULT_AGAIN, "08P01", s->version);
       s->has_gssenc = true;
       return PG_FIRST_GSSENC;
-    case CODE_CANCEL: return read_cancel(s, at);
-    default: return read_startup(s, at + PACKET_MIN, at + s->bytes);
+    case CODE_CANCEL: return pg_startup_read_cancel(s, at);
+    default: return pg_startup_read_startup(s, at + PACKET_MIN, at + s->bytes);
   }
 }
 
 /* Of a web browser, or of a health check. */
-static bool is_http(const char *at) {
+static bool pg_startup_is_http(const char *at) {
   return memcmp(at, "GET ", 4) == 0 || memcmp(at, "HEAD", 4) == 0 || memcmp(at, "POST", 4) == 0 ||
          memcmp(at, "PUT ", 4) == 0 || memcmp(at, "OPTI", 4) == 0;
 }
@@ -146,16 +150,17 @@ enum pg_first pg_startup_read(struct pg_startup *s, const char *at, size_t size)
   }
   if (size < 4) return PG_FIRST_PART;
   uint32_t length = pg_number_at(at);
-  if (is_http(at)) return malformed(s, FAULT_HTTP, "08P01", 0);
+  if (pg_startup_is_http(at)) return pg_startup_malformed(s, FAULT_HTTP, "08P01", 0);
   if (length < PACKET_MIN || length > PG_STARTUP_MAX) {
-    return malformed(s, FAULT_SIZE, "08P01", length);
+    return pg_startup_malformed(s, FAULT_SIZE, "08P01", length);
   }
   s->bytes = length;
   if (size < PACKET_MIN) return PG_FIRST_PART;
   s->version = pg_number_at(at + 4);
   bool is_code = s->version >= CODE_CANCEL && s->version <= CODE_GSSENC;
-  if (!is_code && s->version >> 16 != 3) return malformed(s, FAULT_VERSION, "0A000", s->version);
-  return size < length ? PG_FIRST_PART : read_packet(s, at);
+  if (!is_code && s->version >> 16 != 3)
+    return pg_startup_malformed(s, FAULT_VERSION, "0A000", s->version);
+  return size < length ? PG_FIRST_PART : pg_startup_read_packet(s, at);
 }
 
 /* ---- words ---- */

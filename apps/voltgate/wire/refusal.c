@@ -33,7 +33,7 @@ static const struct {
     [REASON_SERVER_TIMEOUT] = {"server-timeout", "08006", NULL},
 };
 
-const char *reason_name(enum gate_reason reason) {
+const char *refusal_reason_name(enum gate_reason reason) {
   return reasons[reason].name;
 }
 
@@ -45,7 +45,8 @@ struct words {
   size_t size, room;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct words *w, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void refusal_add(struct words *w, const char *format,
+                                                              ...) {
   va_list list;
   va_start(list, format);
   int n = vsnprintf(w->to + w->size, w->room - w->size, format, list);
@@ -55,78 +56,83 @@ __attribute__((format(printf, 2, 3))) static void add(struct words *w, const cha
   w->size += (size_t)n < left ? (size_t)n : left;
 }
 
-static void add_time(struct words *w, uint64_t ns) {
+static void refusal_add_time(struct words *w, uint64_t ns) {
   uint64_t ms = ns / MILLISECOND;
   if (ns < SECOND) {
-    add(w, "%" PRIu64 " ms", ms);
+    refusal_add(w, "%" PRIu64 " ms", ms);
   } else if (ms % 1000 == 0) {
-    add(w, "%" PRIu64 " s", ms / 1000);
+    refusal_add(w, "%" PRIu64 " s", ms / 1000);
   } else {
-    add(w, "%" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
+    refusal_add(w, "%" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
   }
 }
 
 /* "within 5 s", or nothing. */
-static void add_span(struct words *w, const char *word, uint64_t ns) {
+static void refusal_add_span(struct words *w, const char *word, uint64_t ns) {
   if (ns == 0) return;
-  add(w, " %s ", word);
-  add_time(w, ns);
+  refusal_add(w, " %s ", word);
+  refusal_add_time(w, ns);
 }
 
-static void add_why(struct words *w, const char *why) {
-  if (why != NULL && why[0] != 0) add(w, ": %s", why);
+static void refusal_add_why(struct words *w, const char *why) {
+  if (why != NULL && why[0] != 0) refusal_add(w, ": %s", why);
 }
 
-static void add_permits(struct words *w, const struct refusal_values *v) {
+static void refusal_add_permits(struct words *w, const struct refusal_values *v) {
   if (v->limit == 0) return;
-  add(w, ": %" PRIu64 " of %" PRIu64 " are held", v->held, v->limit);
+  refusal_add(w, ": %" PRIu64 " of %" PRIu64 " are held", v->held, v->limit);
   if (v->waiting > 0) {
-    add(w, ", %" PRIu64 " client%s", v->waiting, v->waiting == 1 ? " waits" : "s wait");
+    refusal_add(w, ", %" PRIu64 " client%s", v->waiting, v->waiting == 1 ? " waits" : "s wait");
   }
 }
 
-static void add_queue_full(struct words *w, const struct refusal_values *v) {
-  if (v->queue > 0) add(w, "the queue of %" PRIu64 " is full, and ", v->queue);
-  add(w, "no permit is free");
-  add_permits(w, v);
+static void refusal_add_queue_full(struct words *w, const struct refusal_values *v) {
+  if (v->queue > 0) refusal_add(w, "the queue of %" PRIu64 " is full, and ", v->queue);
+  refusal_add(w, "no permit is free");
+  refusal_add_permits(w, v);
 }
 
-static void add_sentence(struct words *w, enum gate_reason reason, const struct refusal_values *v) {
+static void refusal_add_sentence(struct words *w, enum gate_reason reason,
+                                 const struct refusal_values *v) {
   switch (reason) {
-    case REASON_QUEUE_FULL: add_queue_full(w, v); break;
+    case REASON_QUEUE_FULL: refusal_add_queue_full(w, v); break;
     case REASON_QUEUE_TIMEOUT:
-      add(w, "no permit");
-      add_span(w, "within", v->time_ns);
-      add_permits(w, v);
+      refusal_add(w, "no permit");
+      refusal_add_span(w, "within", v->time_ns);
+      refusal_add_permits(w, v);
       break;
     case REASON_CLIENTS:
-      add(w, "too many clients");
-      if (v->clients > 0) add(w, ": %" PRIu64 " may be connected", v->clients);
+      refusal_add(w, "too many clients");
+      if (v->clients > 0) refusal_add(w, ": %" PRIu64 " may be connected", v->clients);
       break;
     case REASON_SHED:
-      add(w, "clients wait too long for permits");
-      add_permits(w, v);
+      refusal_add(w, "clients wait too long for permits");
+      refusal_add_permits(w, v);
       break;
-    case REASON_BREAKER: add(w, "the server is away"), add_why(w, v->why); break;
-    case REASON_CONNECT: add(w, "no connection to the server"), add_why(w, v->why); break;
-    case REASON_DRAINING: add(w, "shutting down"); break;
-    case REASON_PROTOCOL: add(w, "the protocol is violated"), add_why(w, v->why); break;
+    case REASON_BREAKER: refusal_add(w, "the server is away"), refusal_add_why(w, v->why); break;
+    case REASON_CONNECT:
+      refusal_add(w, "no connection to the server"), refusal_add_why(w, v->why);
+      break;
+    case REASON_DRAINING: refusal_add(w, "shutting down"); break;
+    case REASON_PROTOCOL:
+      refusal_add(w, "the protocol is violated"), refusal_add_why(w, v->why);
+      break;
     case REASON_LOGIN_TIMEOUT:
-      add(w, "the login was not complete");
-      add_span(w, "within", v->time_ns);
+      refusal_add(w, "the login was not complete");
+      refusal_add_span(w, "within", v->time_ns);
       break;
     case REASON_IDLE_IN_TRANSACTION:
-      add(w, "idle in a transaction");
-      add_span(w, "for", v->time_ns);
+      refusal_add(w, "idle in a transaction");
+      refusal_add_span(w, "for", v->time_ns);
       break;
-    case REASON_IDLE: add(w, "idle"), add_span(w, "for", v->time_ns); break;
+    case REASON_IDLE: refusal_add(w, "idle"), refusal_add_span(w, "for", v->time_ns); break;
     case REASON_MAX_AGE:
-      add(w, "the connection has reached its age");
-      add_span(w, "of", v->time_ns);
+      refusal_add(w, "the connection has reached its age");
+      refusal_add_span(w, "of", v->time_ns);
       break;
     case REASON_SERVER_TIMEOUT:
-      add(w, "the server does not answer");
-      add_span(w, "within", v->time_ns);
+      refusal_add(w, "the server does not answer");
+      refusal_add_span(w, "within", v->time_ns);
       break;
     case REASON_KINDS: break;
   }
@@ -136,7 +142,7 @@ const char *refusal_words(enum gate_reason reason, const struct refusal_values *
                           size_t room) {
   struct words w = {.to = to, .room = room};
   to[0] = 0;
-  add_sentence(&w, reason, values);
+  refusal_add_sentence(&w, reason, values);
   for (char *p = to; *p != 0; p++) { /* no line end, nothing that a terminal obeys */
     if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
   }
@@ -145,7 +151,8 @@ const char *refusal_words(enum gate_reason reason, const struct refusal_values *
 
 /* ---- how it is said ---- */
 
-static size_t say_postgres(enum gate_reason reason, const char *words, char *to, size_t room) {
+static size_t refusal_say_postgres(enum gate_reason reason, const char *words, char *to,
+                                   size_t room) {
   char message[WORDS_MAX + 16];
   snprintf(message, sizeof message, "voltgate: %s", words);
   struct pg_error error = {.severity = "FATAL",
@@ -155,7 +162,7 @@ static size_t say_postgres(enum gate_reason reason, const char *words, char *to,
   return pg_error_bytes(&error, to, room);
 }
 
-static size_t say_redis(enum gate_reason reason, const char *words, char *to, size_t room) {
+static size_t refusal_say_redis(enum gate_reason reason, const char *words, char *to, size_t room) {
   const char *before = "-ERR voltgate: ", *after = "";
   if (strcmp(reasons[reason].sqlstate, "53300") == 0) {
     before = "-ERR max number of clients reached (voltgate: ", after = ")";
@@ -165,8 +172,8 @@ static size_t say_redis(enum gate_reason reason, const char *words, char *to, si
   return (size_t)snprintf(to, room, "%s%s%s\r\n", before, words, after);
 }
 
-static size_t say_http(const struct refusal_values *values, const char *words, char *to,
-                       size_t room) {
+static size_t refusal_say_http(const struct refusal_values *values, const char *words, char *to,
+                               size_t room) {
   uint64_t retry = values->retry_ns / SECOND + (values->retry_ns % SECOND > 0);
   if (retry == 0) retry = 1;
   int n = snprintf(to, room,
@@ -190,9 +197,9 @@ size_t refusal_bytes(enum refuse how, enum gate_reason reason, const struct refu
   refusal_words(reason, values, words, sizeof words);
   switch (how) {
     case REFUSE_CLOSE: return 0;
-    case REFUSE_POSTGRES: return say_postgres(reason, words, to, room);
-    case REFUSE_REDIS: return say_redis(reason, words, to, room);
-    case REFUSE_HTTP: return say_http(values, words, to, room);
+    case REFUSE_POSTGRES: return refusal_say_postgres(reason, words, to, room);
+    case REFUSE_REDIS: return refusal_say_redis(reason, words, to, room);
+    case REFUSE_HTTP: return refusal_say_http(values, words, to, room);
   }
   return 0;
 }

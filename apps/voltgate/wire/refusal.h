@@ -26,7 +26,7 @@ enum gate_reason {
 };
 
 /* The word of a reason in metrics, logs and JSON: "queue-full". It lives for ever. */
-const char *reason_name(enum gate_reason reason);
+const char *refusal_reason_name(enum gate_reason reason);
 
 /* The values in the words. All-zero is fine: what is not known is left out of the words. */
 struct refusal_values {

@@ -14,7 +14,7 @@ static void check_parts(const uint8_t *data, size_t used) {
   struct message part;
   size_t none;
   for (size_t i = 0; i < used; i++) {
-    check(message_read(&part, data, i, &none) == MESSAGE_NEEDS_MORE && none == 0);
+    check(handover_message_read(&part, data, i, &none) == MESSAGE_NEEDS_MORE && none == 0);
   }
 }
 
@@ -23,11 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct message m;
     unsigned char again[MESSAGE_MAX];
     size_t used;
-    enum message_result result = message_read(&m, data, size, &used);
+    enum message_result result = handover_message_read(&m, data, size, &used);
     check((result == MESSAGE_DONE) == (used > 0) && used <= size && used <= MESSAGE_MAX);
     check(result != MESSAGE_NEEDS_MORE || size < MESSAGE_MAX);
     if (result != MESSAGE_DONE) return 0;
-    check(message_write(again, m.kind, m.number, m.name, m.text) == used);
+    check(handover_message_write(again, m.kind, m.number, m.name, m.text) == used);
     check(memcmp(again, data, used) == 0);
     check_parts(data, used);
     data += used;

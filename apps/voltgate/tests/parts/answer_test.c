@@ -54,13 +54,13 @@ static int set_up(void **state) {
   sites[1] = site_by_hand(1, "other-1", TENANT_BY_NONE);
   sites[0]->next = sites[1];
   program.first = sites[0];
-  answers_init(&answers, &program);
+  admin_answers_init(&answers, &program);
   return 0;
 }
 
 static int tear_down(void **state) {
   (void)state;
-  answers_destroy(&answers);
+  admin_answers_destroy(&answers);
   for (int i = 0; i < 2; i++) {
     gate_destroy(&sites[i]->gate);
     free(sites[i]);
@@ -89,17 +89,18 @@ static int ask(const char *line, const char *fields, const char *body, char answ
   struct answer a = {.client = "127.0.0.1:5"};
   snprintf(text, sizeof text, "%s HTTP/1.1\r\n%s\r\n", line, fields);
   parse(text);
-  if (answer_begin(&a, &answers, &request, (struct text){body, strlen(body)})) answer_work(&a);
+  if (admin_answer_begin(&a, &answers, &request, (struct text){body, strlen(body)}))
+    admin_answer_work(&a);
   int status = a.status;
   assert_non_null(a.type);
   assert_true(a.text.size < 65536);
   memcpy(answer, a.text.at, a.text.size);
   answer[a.text.size] = '\0';
   char head[ANSWER_HEAD_MAX];
-  size_t size = answer_head(&a, head, 1700000000, false);
+  size_t size = admin_answer_head(&a, head, 1700000000, false);
   assert_true(size > 100 && size < sizeof head);
   assert_memory_equal(head + size - 4, "\r\n\r\n", 4);
-  answer_end(&a);
+  admin_answer_end(&a);
   assert_null(a.text.at);
   return status;
 }
@@ -428,7 +429,7 @@ static void each_number_is_shown_where_the_table_says(void **state) {
     statistics_count(&gate->statistics, (enum count)kind, 1000 + (uint64_t)kind);
   }
   statistics_refused(&gate->statistics, REASON_SHED);
-  gate_view_read(&v, gate);
+  top_view_read_gate(&v, gate);
   assert_int_equal(ask("GET /status", HOST, "", status), 200);
   assert_true(metrics_write(&metrics, &program, &answers.resources));
   output_bytes(&metrics, "", 1);
@@ -458,7 +459,7 @@ static void each_number_of_a_tenant_is_shown(void **state) {
   assert_non_null(tenant);
   atomic_store(&tenant->held, 3);
   atomic_store(&tenant->refused, 5);
-  tenant_view_read(&v, tenant);
+  top_view_read_tenant(&v, tenant);
   assert_int_equal(v.held, 3);
   assert_int_equal(v.refused, 5);
   assert_int_equal(ask("GET /status?tenants=main", HOST, "", status), 200);
@@ -519,13 +520,13 @@ static void the_policy_allows_what_is_in_the_page_and_nothing_else(void **state)
   (void)state;
   /* printf 'x' | openssl dgst -sha256 -binary | base64, and the same of "y" */
   static const char page[] = "<style>y</style><script>x</script><script>z</script>";
-  policy_write(policy, sizeof policy, page, sizeof page - 1);
+  page_policy_write(policy, sizeof policy, page, sizeof page - 1);
   assert_non_null(
       strstr(policy, "script-src 'sha256-LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE=';"));
   assert_non_null(
       strstr(policy, "style-src 'sha256-ofzkNjhU/4iM/0uOeHXWAMJoI5BBKoz3mzfQsRFIsPo=';"));
   assert_memory_equal(policy, "default-src 'none';", 19);
-  policy_write(policy, sizeof policy, page_html, page_html_size);
+  page_policy_write(policy, sizeof policy, page_html, page_html_size);
   assert_null(strstr(policy, "''"));
   assert_null(strstr(policy, "sha256-'"));
   assert_true(strlen(policy) + 1 < sizeof policy);

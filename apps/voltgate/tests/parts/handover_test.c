@@ -20,15 +20,15 @@ static void a_message_is_read_as_it_was_written(void **state) {
   text[sizeof text - 1] = 0;
   for (int kind = MESSAGE_HELLO; kind < MESSAGE_KINDS; kind++) {
     uint32_t number = kind == MESSAGE_LISTENER ? MESSAGE_OF_ADMIN : 0x80010203u + (unsigned)kind;
-    size_t size =
-        message_write(bytes, (enum message_kind)kind, number, "main", kind % 2 ? text : NULL);
+    size_t size = handover_message_write(bytes, (enum message_kind)kind, number, "main",
+                                         kind % 2 ? text : NULL);
     struct message m;
     size_t used = 99;
     for (size_t i = 0; i < size; i++) {
-      assert_int_equal(message_read(&m, bytes, i, &used), MESSAGE_NEEDS_MORE);
+      assert_int_equal(handover_message_read(&m, bytes, i, &used), MESSAGE_NEEDS_MORE);
       assert_int_equal(used, 0);
     }
-    assert_int_equal(message_read(&m, bytes, sizeof bytes, &used), MESSAGE_DONE);
+    assert_int_equal(handover_message_read(&m, bytes, sizeof bytes, &used), MESSAGE_DONE);
     assert_int_equal(used, size);
     assert_int_equal(m.kind, kind);
     assert_int_equal(m.number, number);
@@ -40,13 +40,13 @@ static void a_message_is_read_as_it_was_written(void **state) {
 static enum message_result read_bytes(const unsigned char *bytes, size_t size) {
   struct message m;
   size_t used;
-  return message_read(&m, bytes, size, &used);
+  return handover_message_read(&m, bytes, size, &used);
 }
 
 static void what_is_malformed_is_found(void **state) {
   (void)state;
   unsigned char bytes[MESSAGE_MAX];
-  size_t size = message_write(bytes, MESSAGE_GATE, 7, "main", "x");
+  size_t size = handover_message_write(bytes, MESSAGE_GATE, 7, "main", "x");
   bytes[0] = 0;
   assert_int_equal(read_bytes(bytes, size), MESSAGE_MALFORMED);
   bytes[0] = MESSAGE_KINDS;
@@ -57,7 +57,7 @@ static void what_is_malformed_is_found(void **state) {
   bytes[5] = 0;
   bytes[MESSAGE_HEAD + 1] = 0; /* a zero within the name */
   assert_int_equal(read_bytes(bytes, size), MESSAGE_MALFORMED);
-  size = message_write(bytes, MESSAGE_LISTENER, MESSAGE_LISTENERS, "main", "x");
+  size = handover_message_write(bytes, MESSAGE_LISTENER, MESSAGE_LISTENERS, "main", "x");
   assert_int_equal(read_bytes(bytes, size), MESSAGE_MALFORMED);
 }
 

@@ -141,7 +141,7 @@ static uint32_t in_force(void) {
 
 static enum lease_mode mode(void) {
   struct lease_view l;
-  lease_read(gate_lease(&gate), &l);
+  gate_lease_read(gate_lease(&gate), &l);
   assert_int_equal(l.in_force, in_force());
   uint32_t all = l.leased + l.lost;
   assert_true(l.used <= all);

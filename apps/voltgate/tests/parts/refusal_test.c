@@ -156,12 +156,13 @@ static void errors_are_cut(void **state) {
 
 static void names(void **state) {
   (void)state;
-  assert_string_equal(reason_name(REASON_QUEUE_FULL), "queue-full");
-  assert_string_equal(reason_name(REASON_IDLE_IN_TRANSACTION), "idle-in-transaction");
+  assert_string_equal(refusal_reason_name(REASON_QUEUE_FULL), "queue-full");
+  assert_string_equal(refusal_reason_name(REASON_IDLE_IN_TRANSACTION), "idle-in-transaction");
   for (int i = 0; i < REASON_KINDS; i++) {
-    assert_non_null(reason_name((enum gate_reason)i));
+    assert_non_null(refusal_reason_name((enum gate_reason)i));
     for (int k = 0; k < i; k++)
-      assert_string_not_equal(reason_name((enum gate_reason)i), reason_name((enum gate_reason)k));
+      assert_string_not_equal(refusal_reason_name((enum gate_reason)i),
+                              refusal_reason_name((enum gate_reason)k));
   }
 }
 

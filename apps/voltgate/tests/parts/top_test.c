@@ -83,10 +83,10 @@ static const char history_text[] = "{\"seconds\":[[1,0],[2,5],[3,10],[4,\"x\"],[
 
 static struct top begin(void) {
   return (struct top){.admin = "127.0.0.1:9090",
-                      .status = answer_json(status_text, sizeof status_text - 1),
-                      .queue = answer_json(queue_text, sizeof queue_text - 1),
-                      .holders = answer_json(holders_text, sizeof holders_text - 1),
-                      .history = answer_json(history_text, sizeof history_text - 1)};
+                      .status = admin_client_json(status_text, sizeof status_text - 1),
+                      .queue = admin_client_json(queue_text, sizeof queue_text - 1),
+                      .holders = admin_client_json(holders_text, sizeof holders_text - 1),
+                      .history = admin_client_json(history_text, sizeof history_text - 1)};
 }
 
 static void end(struct top *t) {
@@ -169,7 +169,7 @@ static void the_lease_is_drawn(void **state) {
       "\"in_force\":21,\"leased\":20,\"owed\":3,\"hosts\":4,\"hosts_before\":2,\"era\":1,"
       "\"epoch\":300647711213,\"wrong\":\"the node was deleted\"}}]}";
   struct output to = {.size = 0};
-  struct top t = {.admin = "127.0.0.1:9090", .status = answer_json(text, sizeof text - 1)};
+  struct top t = {.admin = "127.0.0.1:9090", .status = admin_client_json(text, sizeof text - 1)};
   (void)state;
   frame_of(&to, &t, 140, 40);
   assert_non_null(
@@ -217,7 +217,7 @@ static void any_answer_is_drawn(void **state) {
       memmove(text + at + 1 + strlen(piece), text + until, size - until + 1);
       memcpy(text + at + 1, piece, strlen(piece));
     }
-    struct top t = {.admin = "x", .status = answer_json(text, strlen(text))};
+    struct top t = {.admin = "x", .status = admin_client_json(text, strlen(text))};
     t.queue = t.holders = t.history = t.status;
     t.chosen = rng_below(&random, 3);
     t.order = (enum top_order)rng_below(&random, TOP_ORDERS);
