@@ -36,15 +36,15 @@ typedef struct volt_io_ops_ {
   void (*submit)(volt_io_ *io, volt_op *op);
 
   /* End op early, if that can be: on any thread. is_asked and ends_due were set under the lock,
-   * once for each submit(); the lock is not held. The back end calls volt_op_cancel_ended_() once,
-   * on the worker op->home, before or after volt_op_ended_(). */
+   * once for each submit(); the lock is not held, and io lives until this has returned. The back end
+   * calls volt_op_cancel_ended_() once, on the worker op->home, before or after volt_op_ended_(). */
   void (*cancel)(volt_io_ *io, volt_op *op);
 } volt_io_ops_;
 
 /* The I/O of one runtime: the first part of each back end's own struct. */
 struct volt_io_ {
   volt_driver_ driver; /* first */
-  volt_rt *rt;
+  VOLT_PLAIN(volt_rt *) rt;
   const volt_io_ops_ *ops;
   VOLT_PLAIN(const volt_sys_ *) sys;
   struct volt_watch_table *numbers; /* whose they are; NULL: the back end knows by itself */

@@ -45,10 +45,15 @@ static void op_await_grant(volt_op *op) {
   volt_future_set_drop_(&op->as.future, NULL); /* I5 */
 }
 
+bool volt_op_suspends_(volt_io_ *io) {
+  return volt_fiber_blocker_() &&
+         (volt_rt_worker_here_(io->rt) >= 0 || !volt_rt_is_by_hand_(io->rt));
+}
+
 void volt_op_await_(volt_op *op, volt_io_ *io) {
   volt_rt *rt = io->rt;
   int here = volt_rt_worker_here_(rt);
-  if (volt_fiber_blocker_() && (here >= 0 || !volt_rt_is_by_hand_(rt))) {
+  if (volt_op_suspends_(io)) {
     volt_future_await_end_(&op->as.future);
     return;
   }

@@ -205,7 +205,12 @@ static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next
 volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory, size_t size,
                            int64_t at);
 
-/* Wait until the waiter of op is granted, on any thread, without a poll. */
+/* Whether this thread waits for an operation of io by suspending its fiber, and looks at nothing of
+ * io meanwhile. */
+bool volt_op_suspends_(volt_io_ *io);
+
+/* Wait until the waiter of op is granted, on any thread, without a poll. io lives meanwhile, unless
+ * this suspends a fiber. */
 void volt_op_await_(volt_op *op, volt_io_ *io);
 
 /* describe() of every operation. It does not read *op->fd: R1. */

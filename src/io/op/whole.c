@@ -22,6 +22,11 @@
  *   R6  Interleaving: two workers each drop an operation whose home is the other; each waits for
  *       the other's report. Prevented by: a worker that waits takes up the reports of its own share
  *       meanwhile (volt_op_await_()).
+ *   R14 Interleaving: a thread that is no worker asks an operation to end, and leaves that for its
+ *       home; the home reports the end, the descriptor is closed, and its runtime ends; the thread
+ *       wakes the home, or waits, by means of the runtime. Prevented by: the owner holds the
+ *       operation until it uses the back end no more (op.h R1). A fiber that is suspended meanwhile
+ *       does not use it.
  *
  * Labels: io */
 #include <errno.h>
@@ -145,28 +150,44 @@ bool volt_op_is_over_(volt_op *op) {
 
 /* ---- poll, cancel ---- */
 
-/* The owner asks it to end (why, or 0), and sets the waker of ctx (or none). Returns its back end;
- * NULL: it is OVER or WOKEN, so the owner goes on. */
-static volt_io_ *whole_ask(volt_op *op, unsigned why, volt_ctx *ctx) {
+/* The owner holds it and has the lock, which is free meanwhile: ask it to end (why, or 0). R14 */
+static void whole_ask(volt_op *op, unsigned why) {
   volt_fd *d = op->fd;
-  if (!volt_op_hold_(op)) return NULL;
-  volt_io_ *io = d->io;
+  if (!why || !volt_op_ask_(op, why)) return;
+  volt_short_lock_unlock_(&d->lock);
+  d->io->ops->cancel(d->io, op);
   volt_short_lock_lock_(&d->lock);
+}
+
+/* The lock is held. Whether the back end is to report it. */
+static bool whole_is_under_way(const volt_op *op) {
   unsigned stage = volt_op_stage_(op);
+  return stage != VOLT_OP_OVER_ && stage != VOLT_OP_WOKEN_;
+}
+
+/* The owner holds it and has the lock, and does neither afterwards. Returns whether it is under
+ * way; else the owner goes on. */
+static bool whole_let_go(volt_op *op) {
+  volt_fd *d = op->fd;
+  unsigned stage = volt_op_stage_(op);
+  bool is_under_way = whole_is_under_way(op);
   if (stage == VOLT_OP_OVER_) {
     (void)volt_op_end_over_(op);
-    return NULL;
-  }
-  bool is_woken = stage == VOLT_OP_WOKEN_;
-  bool must_cancel = why && volt_op_ask_(op, why);
-  if (ctx && !is_woken && !volt_op_has_waker_(op, ctx)) {
-    (void)volt_op_wait_on_(op, ctx);
   } else {
     volt_op_set_stage_(op, (uint8_t)stage);
     volt_short_lock_unlock_(&d->lock);
   }
-  if (must_cancel) io->ops->cancel(io, op);
-  return is_woken ? NULL : io;
+  return is_under_way;
+}
+
+/* The owner asks it to end (why, or 0), and sets the waker of ctx. Returns as whole_let_go(). */
+static bool whole_wait_on(volt_op *op, unsigned why, volt_ctx *ctx) {
+  if (!volt_op_hold_(op)) return false;
+  volt_short_lock_lock_(&op->fd->lock);
+  whole_ask(op, why);
+  if (!whole_is_under_way(op) || volt_op_has_waker_(op, ctx)) return whole_let_go(op);
+  (void)volt_op_wait_on_(op, ctx);
+  return true;
 }
 
 int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx) {
@@ -175,13 +196,21 @@ int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx) {
   if (ctx->cancel != VOLT_CTX_GO_ON) why |= VOLT_OP_CANCEL_;
   if (volt_waiter_result(&op->as.future.waiter) == VOLT_PENDING) {
     if (!why && volt_op_has_waker_(op, ctx)) return VOLT_PENDING;
-    if (whole_ask(op, why, ctx)) return VOLT_PENDING;
+    if (whole_wait_on(op, why, ctx)) return VOLT_PENDING;
   }
   return ctx->cancel != VOLT_CTX_GO_ON ? volt_op_obey_(op, ctx) : volt_op_go_on_(op, ctx);
 }
 
 void volt_op_cancel_whole_(volt_op *op) {
-  if (volt_waiter_result(&op->as.future.waiter) != VOLT_PENDING) return;
-  volt_io_ *io = whole_ask(op, VOLT_OP_CANCEL_, NULL);
-  if (io) volt_op_await_(op, io);
+  if (volt_waiter_result(&op->as.future.waiter) != VOLT_PENDING || !volt_op_hold_(op)) return;
+  volt_fd *d = op->fd;
+  volt_io_ *io = d->io;
+  volt_short_lock_lock_(&d->lock);
+  whole_ask(op, VOLT_OP_CANCEL_);
+  if (whole_is_under_way(op) && !volt_op_suspends_(io)) {
+    volt_short_lock_unlock_(&d->lock);
+    volt_op_await_(op, io); /* R14 */
+    volt_short_lock_lock_(&d->lock);
+  }
+  if (whole_let_go(op)) volt_future_await_end_(&op->as.future);
 }

@@ -1,5 +1,5 @@
 // io_close_model: a descriptor is closed and freed as operations on it wait, are polled, are done as a
-// whole, and begin. op.h I1, I2, I4, R1. Whoever frees it does so as soon as the close is ready.
+// whole, and begin. op.h I1, I2, I4, R1; whole.c R14. Whoever frees it does so as soon as the close is ready.
 // PROGRAM: io
 #include <errno.h>
 
@@ -378,3 +378,65 @@ struct close_x_woken_whole : io_close_model {
   }
 };
 MODEL(close_x_woken_whole, 2, bounded)
+
+// ---- and its runtime ends ----
+
+// whole.c R14: the home closes, and as soon as no descriptor is open the runtime ends. The owner is
+// elsewhere.
+struct close_x_whole_x_end : io_close_model {
+  close_x_whole_x_end() : io_close_model(model_io::does::whole) {
+    io.give_numbers();
+    io.free(d);
+    d = io.make();
+    volt_future_made(volt_fd_recv_future(&op, d, buffer, 1, 0));
+    wait();
+  }
+  virtual void give_up() {
+    volt_future_cancel(&op.as.future);
+    poison(&op);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      give_up();
+      return;
+    }
+    model_io::be_worker(0);
+    volt_future_made(volt_fd_close_future(&closer, d));
+    poller *p = new poller(&left[1]);
+    (void)p->poll(&closer.as.future);
+    p->end();
+    volt_future_cancel(&closer.as.future);
+    EXPECT(d->number == -1);
+    EXPECT(io.end_if_unused());
+    io.free(d);
+  }
+};
+struct close_x_cancel_whole_x_end : close_x_whole_x_end {};
+MODEL(close_x_cancel_whole_x_end, 2, bounded)
+
+// The same by hand: the owner looks for its end there, too.
+struct close_x_cancel_by_hand_x_end : close_x_whole_x_end {
+  close_x_cancel_by_hand_x_end() {
+    io.be_by_hand();
+  }
+};
+MODEL(close_x_cancel_by_hand_x_end, 2, bounded)
+
+// The owner's poll asks it to end.
+struct close_x_obey_whole_x_end : close_x_whole_x_end {
+  poller *asks;
+  poller::trace third;
+  close_x_obey_whole_x_end() : asks(new poller(&third)) {
+    asks->ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+  }
+  void give_up() override {
+    (void)asks->poll(&op.as.future);
+    asks->end();
+  }
+  void check() override {
+    volt_future_cancel(&op.as.future);
+    EXPECT(third.freed == 1);
+    io_close_model::check();
+  }
+};
+MODEL(close_x_obey_whole_x_end, 2, bounded)

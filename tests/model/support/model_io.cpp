@@ -74,6 +74,7 @@ struct model_io_calls {
       only->cancel_here(op);
     } else {
       volt_mail_leave_(&only->shares[home].mail, op);
+      volt_rt_mail_left_(io->rt, home);
     }
   }
   static bool check(volt_driver_ *, unsigned worker) {
@@ -138,6 +139,8 @@ bool model_io::end_if_unused() {
     chunk[i].fd = nullptr;
   }
   io.sys = nullptr;
+  io.rt = nullptr;
+  has_ended = 1;
   return true;
 }
 
@@ -267,11 +270,17 @@ volt_driver_ *volt_rt_driver_(volt_rt *) {
   return &only->handle()->driver;
 }
 
-bool volt_rt_is_by_hand_(volt_rt *) {
-  return false;
+void volt_rt_mail_left_(volt_rt *, unsigned) {
+  only->use_runtime();
 }
 
+bool volt_rt_is_by_hand_(volt_rt *) {
+  return only->is_by_hand;
+}
+
+// As a thread that does not run it: one that does is at work.
 bool volt_rt_check_by_hand_(volt_rt *) {
+  only->use_runtime();
   return false;
 }
 

@@ -86,6 +86,16 @@ class model_io {
     return shares[worker].moved;
   }
 
+  // Its runtime is run by hand.
+  void be_by_hand() {
+    is_by_hand = true;
+  }
+  bool is_by_hand = false;
+  // Of what is used of the runtime.
+  void use_runtime() {
+    EXPECT(has_ended == 0);
+  }
+
   VOLT_ATOMIC(uint32_t) closed; // how often opened was closed
   VOLT_ATOMIC(uint32_t) accepted;
 
@@ -118,6 +128,7 @@ class model_io {
   bool look_at(share *s, flight *f);
 
   volt_io_ io; // first
+  VOLT_PLAIN(uint32_t) has_ended;
   volt_watch_table watched;
   volt_watch_slot *slots;
   VOLT_ATOMIC(uint32_t) files[2];
