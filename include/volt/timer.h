@@ -39,8 +39,9 @@ typedef struct volt_timers {
   VOLT_PLAIN(uint64_t) started;      /* timers so far */
   VOLT_ATOMIC(uint64_t) virtual_ns;  /* the latest time given to expire() */
   bool is_virtual;                   /* the time is virtual_ns */
+  VOLT_PLAIN(uint32_t) late;         /* owners that are to come, of timers that have expired */
   VOLT_ATOMIC(uint64_t) earliest_ns; /* the earliest deadline, XOR VOLT_NO_DEADLINE */
-  VOLT_ATOMIC(uint32_t) calling;     /* whether a call of the driver is to come */
+  VOLT_ATOMIC(uint32_t) calling;     /* whether a call of the driver is to come; and how many run */
   VOLT_PLAIN(volt_wake_fn) driver_wake;
   VOLT_PLAIN(void *) driver_ctx;
   volt_bcs_section call; /* that calls the driver */
@@ -71,8 +72,8 @@ VOLT_API void volt_timers_init(volt_timers *t, volt_waker driver);
 /* The same, with a virtual clock. It stands at 0, and then at the latest time given to expire(). */
 VOLT_API void volt_timers_init_virtual(volt_timers *t, volt_waker driver);
 
-/* End its life. No timer may be started then (aborts). Waits until a call of the driver that is due
- * has begun. So it must not be called from a waker. Frees nothing.
+/* End its life. No timer may be started then (aborts). Waits until each call of the driver that is due
+ * has returned. So it must not be called from a waker. Frees nothing.
  * Threads: one, while no other uses the queue. */
 VOLT_API void volt_timers_destroy(volt_timers *t);
 

@@ -24,8 +24,18 @@
  *       `calling` is set after earliest_ns, and cleared before the driver is called. A section that
  *       finds it set knows that a call is still to begin.
  *   R4  Interleaving: the last timer expires, and the queue is destroyed while a call of the driver
- *       is still to begin. Prevented by: destroy waits until `calling` is clear. After that the
- *       call touches nothing of the queue. */
+ *       is still to begin, or runs. Prevented by: `calling` says that one is due, and counts those
+ *       that run; destroy waits until it is 0. To count itself off is a call's last access.
+ *   R5  Interleaving: a thread cancels the last timer of a runtime that was given up; the end of the
+ *       runtime finds that there is none, and frees the queue while that thread, or the one that
+ *       runs its section, is still in the lock. Prevented by: the end asks in a section. Sections
+ *       run in order, and no thread whose section came before uses the lock once that of the end
+ *       has run (bcs_lock.c I4).
+ *   R6  Interleaving: a thread sees that its timer runs, and is about to cancel it; the timer
+ *       expires, the end finds no timer, and frees the queue; then the thread submits its section.
+ *       Prevented by: the thread makes the timer HELD before it uses the queue, if it has not
+ *       expired. The section that expires it finds that, and counts the thread as late; the end
+ *       waits until no thread is. */
 #include <volt/timer.h>
 
 #include "../core/os/check.h"
@@ -33,6 +43,7 @@
 #include "../core/park/spin.h"
 #include "../core/wait/grant.h"
 #include "pairing_heap.h"
+#include "timer_end.h"
 
 /* How many timers one section takes out. */
 #ifndef VOLT_EXPIRE_BATCH
@@ -41,12 +52,24 @@
 
 /* ---- the driver ---- */
 
+/* volt_timers.calling: whether a call is to begin; and how many run, in units of CALL_RUNS. */
+enum { CALL_DUE = 1, CALL_RUNS = 2 };
+
 static void timers_call_driver(void *ctx) {
   volt_timers *t = (volt_timers *)ctx;
   volt_waker driver = {t->driver_wake, t->driver_ctx};
   /* timer:D2 <-> timer:D1, timer:D3: sees the earliest deadline, frees the call section; R3 */
-  volt_exchange_acq_rel(&t->calling, 0);
+  volt_fetch_add_acq_rel(&t->calling, CALL_RUNS - CALL_DUE);
   driver.wake(driver.ctx);
+  /* timer:D4 -> timer:D3: the queue and the driver end after this call; R4 */
+  volt_fetch_add_release(&t->calling, UINT32_C(0) - CALL_RUNS);
+}
+
+/* No section of another thread is to come, but for that of a call. */
+static void timers_await_driver(volt_timers *t) {
+  unsigned spins = 0;
+  /* timer:D3 <- timer:D2, timer:D4: the queue ends after the last call of the driver; R4 */
+  while (volt_load_acquire(&t->calling) != 0) volt_pause_(&spins);
 }
 
 static void timers_nothing(void *arg) {
@@ -60,7 +83,7 @@ static void timers_update_earliest(volt_timers *t) {
   volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE); /* published by timer:D1 */
   if (now >= before || !t->driver_wake) return;
   /* timer:D1 <-> timer:D2: shows the earliest deadline, sees the call section free */
-  if (volt_exchange_acq_rel(&t->calling, 1) == 1) return;
+  if (volt_fetch_or_acq_rel(&t->calling, CALL_DUE) & CALL_DUE) return;
   volt_waker call = {timers_call_driver, t};
   volt_bcs_lock_submit(&t->lock, &t->call, timers_nothing, NULL, call);
 }
@@ -105,17 +128,6 @@ static void timer_unlink(volt_timers *t, volt_timer *timer) {
   if (first) timers_update_earliest(t);
 }
 
-struct timer_removal {
-  volt_timer *timer;
-  bool removed;
-};
-
-static void timer_remove(void *arg) {
-  struct timer_removal *r = (struct timer_removal *)arg;
-  r->removed = timer_is_in_heap(r->timer); /* R1 */
-  if (r->removed) timer_unlink(timer_queue(r->timer), r->timer);
-}
-
 /* Abort if *timer, which runs, was started on another queue: only sections of that may touch it. */
 static void timer_check_queue(const volt_timers *t, volt_timer *timer) {
   VOLT_CHECK(timer_queue(timer) == t, volt_kind_api_(VOLT_KIND_TIMER_),
@@ -123,10 +135,40 @@ static void timer_check_queue(const volt_timers *t, volt_timer *timer) {
              (const void *)t);
 }
 
-bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
+/* The owner of *timer is about to use its queue. Returns VOLT_PENDING: *timer runs, and is HELD;
+ * else what has become of it, and *t must not be used. R6 */
+static int timer_hold(const volt_timers *t, volt_timer *timer) {
+  uint32_t state = VOLT_WAITER_PENDING_;
   int result = volt_waiter_result(&timer->waiter);
-  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
+  if (result != VOLT_PENDING) return result;
   timer_check_queue(t, timer);
+  /* relaxed, no data: only HELD itself counts, the lock has its own order */
+  if (volt_cas_relaxed(&timer->waiter.state, &state, VOLT_WAITER_HELD_)) return VOLT_PENDING;
+  return volt_waiter_result(&timer->waiter); /* it has just expired */
+}
+
+/* In a section: the owner, which has made *timer HELD, has come. Returns whether *timer is in the
+ * heap; else it has expired meanwhile. */
+static bool timer_held_is_in_heap(volt_timer *timer) {
+  bool is_in_heap = timer_is_in_heap(timer); /* R1 */
+  if (!is_in_heap) timer_queue(timer)->late -= 1;
+  return is_in_heap;
+}
+
+struct timer_removal {
+  volt_timer *timer;
+  bool removed;
+};
+
+static void timer_remove(void *arg) {
+  struct timer_removal *r = (struct timer_removal *)arg;
+  r->removed = timer_held_is_in_heap(r->timer);
+  if (r->removed) timer_unlink(timer_queue(r->timer), r->timer);
+}
+
+bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
+  int result = timer_hold(t, timer);
+  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
   struct timer_removal r = {.timer = timer, .removed = false};
   volt_bcs_node node;
   volt_bcs_lock_run(&t->lock, &node, timer_remove, &r);
@@ -147,15 +189,16 @@ struct timer_replacement {
 
 static void timer_replace_waker(void *arg) {
   struct timer_replacement *r = (struct timer_replacement *)arg;
-  r->replaced = timer_is_in_heap(r->timer); /* R1 */
+  r->replaced = timer_held_is_in_heap(r->timer);
   if (!r->replaced) return;
+  volt_store_relaxed(&r->timer->waiter.state,
+                     VOLT_WAITER_PENDING_); /* in a section, its owner waits */
   r->timer->waiter.wake = r->waker.wake;
   r->timer->waiter.ctx = r->waker.ctx;
 }
 
 bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker) {
-  if (volt_waiter_result(&timer->waiter) != VOLT_PENDING) return false;
-  timer_check_queue(t, timer);
+  if (timer_hold(t, timer) != VOLT_PENDING) return false;
   struct timer_replacement r = {.timer = timer, .waker = waker, .replaced = false};
   volt_bcs_node node;
   volt_bcs_lock_run(&t->lock, &node, timer_replace_waker, &r);
@@ -175,6 +218,18 @@ struct timer_expiry {
   volt_waker wakers[VOLT_EXPIRE_BATCH];
 };
 
+/* In a section: the last access to a timer that has expired, unless its owner is about to come. R6 */
+static void timer_grant(volt_timers *t, const volt_claimed_ *claimed) {
+  volt_waiter *w = claimed->waiter;
+  uint32_t state = VOLT_WAITER_PENDING_;
+  volt_claimed_check_(claimed);
+  VOLT_PROBE_CLAIMED(grant, w, VOLT_WAITER_GRANTED_);
+  /* timer:G1 -> grant:W1: the owner sees all that this thread did before the grant */
+  if (volt_cas_release(&w->state, &state, VOLT_WAITER_GRANTED_)) return;
+  t->late += 1;
+  volt_store_relaxed(&w->state, VOLT_WAITER_GRANTED_); /* its owner waits for a later section */
+}
+
 static void timers_take_due(void *arg) {
   struct timer_expiry *e = (struct timer_expiry *)arg;
   volt_timers *t = e->timers;
@@ -184,10 +239,9 @@ static void timers_take_due(void *arg) {
     VOLT_PROBE4(timer__fire, t, &first->waiter, first->deadline_ns, e->now_ns);
     volt_claimed_ claimed = volt_waiter_claim_(&first->waiter);
     timer_unlink(t, first);
-    e->wakers[e->count++] = claimed.waker;
-    claimed.waker.wake = NULL; /* expire() calls it */
+    e->wakers[e->count++] = claimed.waker; /* expire() calls it */
     volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTER_GRANTS_);
-    volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+    timer_grant(t, &claimed);
   }
 }
 
@@ -227,6 +281,7 @@ void volt_timers_init(volt_timers *t, volt_waker driver) {
   t->lock.brief = true; /* its sections are short, and a poll that starts a timer must not wait */
   t->root = NULL;
   t->started = 0;
+  t->late = 0;
   volt_store_relaxed(&t->earliest_ns, 0); /* not shared yet */
   volt_store_relaxed(&t->calling, 0);
   t->driver_wake = driver.wake;
@@ -246,9 +301,36 @@ uint64_t volt_timers_now_ns(volt_timers *t) {
 
 void volt_timers_destroy(volt_timers *t) {
   volt_unname_at_end_(t);
-  unsigned spins = 0;
-  /* timer:D3 <- timer:D2: the queue ends after the last call of the driver has begun; R4 */
-  while (volt_load_acquire(&t->calling) != 0) volt_pause_(&spins);
+  timers_await_driver(t);
   volt_bcs_lock_destroy(&t->lock);
   VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
+}
+
+/* What the end of a runtime finds in a section. */
+struct timers_found {
+  volt_timers *timers;
+  uint64_t started; /* so far */
+  bool any;         /* in the heap */
+  bool any_late;
+};
+
+static void timers_find(void *arg) {
+  struct timers_found *found = (struct timers_found *)arg;
+  found->started = found->timers->started;
+  found->any = found->timers->root != NULL;
+  found->any_late = found->timers->late > 0;
+}
+
+bool volt_timers_are_used_(volt_timers *t, uint64_t *started) {
+  struct timers_found found = {.timers = t, .started = 0, .any = false, .any_late = false};
+  unsigned spins = 0;
+  for (;;) {
+    volt_bcs_node node;
+    volt_bcs_lock_run(&t->lock, &node, timers_find, &found); /* R5 */
+    if (found.any || !found.any_late) break;
+    volt_pause_(&spins); /* R6 */
+  }
+  *started = found.started;
+  if (!found.any) timers_await_driver(t);
+  return found.any;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* pthread_kill */
 #include "thread_team.h"
 
+#include <dirent.h>
 #include <signal.h>
 
 #include "require.h"
@@ -38,6 +39,15 @@ void thread_team_run(uint32_t count, thread_team_fn body, void *arg) {
   thread_team t;
   thread_team_start(&t, count, body, arg);
   thread_team_join(&t);
+}
+
+unsigned thread_team_of_process(void) {
+  unsigned count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  REQUIRE(tasks != NULL);
+  for (struct dirent *e; (e = readdir(tasks)) != NULL;) count += e->d_name[0] != '.';
+  closedir(tasks);
+  return count;
 }
 
 void thread_team_signal(thread_team *t, int signal) {

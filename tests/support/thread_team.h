@@ -40,6 +40,9 @@ void thread_team_join(thread_team *t);
 /* Both. */
 void thread_team_run(uint32_t count, thread_team_fn body, void *arg);
 
+/* How many threads this process has. */
+unsigned thread_team_of_process(void);
+
 /* Send every member a signal. */
 void thread_team_signal(thread_team *t, int signal);
 

@@ -33,7 +33,7 @@ void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w) {
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       volt_kind_api_(kind), "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_NUDGED_ ? "already queued" : "not initialised", state);
+      state <= VOLT_WAITER_HELD_ ? "already queued" : "not initialised", state);
 }
 
 uint8_t volt_waiter_use_(void) {
@@ -54,7 +54,7 @@ static int grant_result(uint32_t state) {
 }
 
 int volt_waiter_result(volt_waiter *w) {
-  /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+  /* grant:W1 <- grant:G1, timer:G1: the owner sees all that the granter did before the grant */
   int result = grant_result(volt_load_acquire(&w->state));
   VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
              "waiter %p was copied or moved while it was queued (place %#x)", (void *)w,
@@ -66,7 +66,7 @@ int volt_waiter_await_(volt_waiter *w) {
   unsigned spins = 0;
   uint64_t nap_ns = SHORTEST_NAP_NS;
   for (;;) {
-    /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+    /* grant:W1 <- grant:G1, timer:G1: the owner sees all that the granter did before the grant */
     uint32_t state = volt_load_acquire(&w->state);
     if (grant_is_done(state)) return grant_result(state);
     if (spins < VOLT_SPIN) {

@@ -11,7 +11,7 @@
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and
- * two states are cond.c's own (cond.c R7), one bypass.c's. */
+ * two states are cond.c's own (cond.c R7), one bypass.c's, one timer.c's. */
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
@@ -20,7 +20,8 @@ enum {
   VOLT_WAITER_CLOSED_ = 4,
   VOLT_WAITER_TIMED_ = 5,   /* linked at a condition variable; its deadline may pass (cond.c R7) */
   VOLT_WAITER_LEAVING_ = 6, /* its deadline has passed, and its thread will unlink it */
-  VOLT_WAITER_NUDGED_ = 7   /* linked; its waker was called so that its owner looks (bypass.c) */
+  VOLT_WAITER_NUDGED_ = 7,  /* linked; its waker was called so that its owner looks (bypass.c) */
+  VOLT_WAITER_HELD_ = 8     /* a timer's: its owner is about to use the queue (timer.c R6) */
 };
 
 /* A waiter that is unlinked and not granted yet, so it is its granter's, but for AWAITED; and a
@@ -143,7 +144,7 @@ void volt_waiter_dismiss_(volt_waiter *w);
 
 /* Whether *w is granted: volt_waiter_result() is VOLT_OK. */
 static inline bool volt_waiter_is_granted_(const volt_waiter *w) {
-  /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+  /* grant:W1 <- grant:G1, timer:G1: the owner sees all that the granter did before the grant */
   return volt_load_acquire(&w->state) == VOLT_WAITER_GRANTED_;
 }
 

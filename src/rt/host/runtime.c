@@ -6,10 +6,15 @@
  *       access is to count itself off, and destroy waits for that.
  *   R2  Interleaving: a task calls volt_rt_shutdown_background(), which cancels that task too, and
  *       the runtime is freed under it. Prevented by: the task is counted until it has returned, and
- *       the runtime exists until no task is counted. */
+ *       the runtime exists until no task is counted.
+ *   R3  Interleaving: the end of a runtime that was given up finds no descriptor; a thread that has
+ *       a timer opens one, and cancels the timer; the end finds no timer, and frees what the
+ *       descriptor is of. Prevented by: the end looks at the timers before and after, and if one
+ *       was started meanwhile, it takes that for one that is used. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../bcs/timer_end.h"
 #include "../../core/os/check.h"
 #include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
@@ -331,15 +336,24 @@ uint64_t volt_rt_destroy(volt_rt *rt) {
 
 /* ---- in the background ---- */
 
+/* Whether something was not given back. What a thread gets for what it has, while this looks, is not
+ * missed: if no timer was started between the two looks at them, neither a timer nor a descriptor was
+ * there at the look at those (R3). */
+static bool runtime_is_used(volt_rt *rt) {
+  uint64_t before, after;
+  if (volt_rt_driver_is_used_(rt)) return true; /* it may have a timer of its own until then */
+  if (volt_timers_are_used_(&rt->timers, &before)) return true;
+  if (volt_rt_pool_used_(rt) > 0 || volt_rt_driver_is_used_(rt)) return true;
+  return volt_timers_are_used_(&rt->timers, &after) || after != before;
+}
+
 /* While handles, timers or descriptors were not given back, all memory stays: the process is about to
  * end. */
 static void *runtime_end_in_background(void *arg) {
   volt_rt *rt = (volt_rt *)arg;
   volt_thread_detach_self_();
   runtime_stop(rt);
-  bool is_used = volt_rt_pool_used_(rt) > 0 || volt_rt_driver_is_used_(rt) ||
-                 volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
-  if (!is_used) runtime_release_all(rt);
+  if (!runtime_is_used(rt)) runtime_release_all(rt);
   return NULL;
 }
 

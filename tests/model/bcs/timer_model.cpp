@@ -1,6 +1,7 @@
-// timer_model: timers in a heap that is touched in batched critical sections. timer.c I1-I3, R1-R3.
+// timer_model: timers in a heap that is touched in batched critical sections. timer.c I1-I3, R1-R6.
 // PROGRAM: bcs
 // PROGRAM: bcs_long
+#include "bcs/timer_end.h"
 #include "model.hpp"
 
 struct timer_model : model {
@@ -12,7 +13,7 @@ struct timer_model : model {
   // At quiescence: nobody is left, and the end of time finds nothing.
   void expect_empty() {
     EXPECT(volt_timers_expire(&timers, VOLT_NO_DEADLINE) == 0);
-    EXPECT(volt_timers_earliest_ns(&timers) == VOLT_NO_DEADLINE);
+    EXPECT(volt_timers_earliest_ns(&timers) == VOLT_NO_DEADLINE && timers.late == 0);
     volt_timers_destroy(&timers);
   }
 };
@@ -210,6 +211,116 @@ struct timer_cancelled_destroyed : model {
   }
 };
 MODEL(timer_cancelled_destroyed, 2, bounded)
+
+// R4 to R6: the queue is freed by a thread that finds no timer, as the end of a runtime that was given up,
+// and with it what the driver is of. Who still uses either is reported.
+struct timer_end_model : model {
+  volt_timers *timers = new volt_timers;
+  VOLT_PLAIN(uint32_t) driven;
+  bool freed = false;
+  timer_end_model() {
+    volt_timers_init(timers, volt_waker{drive, this});
+  }
+  static void drive(void *ctx) {
+    EXPECT(static_cast<timer_end_model *>(ctx)->driven == 0);
+  }
+  void end() {
+    uint64_t started;
+    if (freed || volt_timers_are_used_(timers, &started)) return;
+    driven = 1;
+    volt_timers_destroy(timers);
+    timers->driver_wake = nullptr;
+    timers->started = 0xdead;
+    timers->late = 0xdead;
+    timers->lock.next = nullptr;
+    freed = true;
+    delete timers;
+  }
+  void check() override {
+    end();
+    EXPECT(freed);
+  }
+};
+
+// R5: the last timer is cancelled.
+struct timer_cancel_x_end : timer_end_model {
+  volt_timer t;
+  timer_cancel_x_end() {
+    volt_timer_start(timers, &t, 5, volt_waker{nullptr, nullptr});
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_timer_cancel(timers, &t));
+      poison(&t);
+    } else {
+      end();
+    }
+  }
+};
+MODEL(timer_cancel_x_end, 2, bounded)
+
+// R5: of the last two, one for ever, another thread may run the section that cancels the one.
+struct timer_cancel_two_x_end : timer_end_model {
+  volt_timer t[2];
+  timer_cancel_two_x_end() {
+    volt_timer_start(timers, &t[0], 5, volt_waker{nullptr, nullptr});
+    volt_timer_start(timers, &t[1], VOLT_NO_DEADLINE, volt_waker{nullptr, nullptr});
+  }
+  void thread(unsigned index) override {
+    if (index < 2) {
+      EXPECT(volt_timer_cancel(timers, &t[index]));
+      poison(&t[index]);
+    } else {
+      end();
+    }
+  }
+};
+MODEL(timer_cancel_two_x_end, 3, bounded)
+
+// R6: it expires as it is cancelled, or is given another waker.
+template <bool cancels>
+struct timer_expired_x_end : timer_end_model {
+  volt_timer t;
+  wake_count woken, after;
+  bool was_first = false;
+  timer_expired_x_end() {
+    volt_timer_start(timers, &t, 5, woken.waker());
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      was_first =
+          cancels ? volt_timer_cancel(timers, &t) : volt_timer_set_waker(timers, &t, after.waker());
+      if (cancels || !was_first) poison(&t);
+    } else {
+      volt_timers_expire(timers, 10);
+      end();
+    }
+  }
+  void check() override {
+    EXPECT(woken.seen() == (was_first ? 0u : 1u));
+    EXPECT(after.seen() == (cancels || !was_first ? 0u : 1u));
+    timer_end_model::check();
+  }
+};
+struct timer_expired_cancel_x_end : timer_expired_x_end<true> {};
+struct timer_expired_set_waker_x_end : timer_expired_x_end<false> {};
+MODEL(timer_expired_cancel_x_end, 2, bounded)
+MODEL(timer_expired_set_waker_x_end, 2, bounded)
+
+// R4: a thread that cancels its own timer calls the driver for the timer of another.
+struct timer_driven_x_end : timer_end_model {
+  volt_timer t[2];
+  timer_driven_x_end() {
+    volt_timer_start(timers, &t[0], 9, volt_waker{nullptr, nullptr});
+  }
+  void thread(unsigned index) override {
+    if (index == 1) volt_timer_start(timers, &t[1], 5, volt_waker{nullptr, nullptr});
+    EXPECT(volt_timer_cancel(timers, &t[index]));
+    poison(&t[index]);
+    if (index == 1) end();
+  }
+};
+MODEL(timer_driven_x_end, 2, bounded)
 
 // R3: the driver's last look finds the earliest of all.
 template <unsigned count>

@@ -227,6 +227,36 @@ static void a_handle_that_is_held_is_good_for_a_join(void **state) {
   assert_result(volt_task_join(&held->task), VOLT_ECANCELED);
 }
 
+/* Returns how a child process ends that does this. */
+static int end_of_child(void (*act)(void)) {
+  int status;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    act();
+    exit(1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void start_a_timer_and_give_up(void) {
+  volt_timer timer = VOLT_TIMER_INIT;
+  const volt_waker none = {NULL, NULL};
+  unsigned before = thread_team_of_process();
+  create(2);
+  volt_timer_start(volt_rt_timers(rt), &timer, VOLT_NO_DEADLINE, none);
+  REQUIRE(volt_rt_shutdown_background(rt) == VOLT_OK);
+  WAIT_UNTIL(thread_team_of_process() == before);
+  REQUIRE(volt_timer_cancel(volt_rt_timers(rt), &timer)); /* so it is there still */
+  exit(23);
+}
+
+static void a_timer_for_ever_keeps_it(void **state) {
+  (void)state;
+  assert_int_equal(end_of_child(start_a_timer_and_give_up), 23);
+}
+
 static int gives_up(volt_task *t, volt_ctx *ctx) {
   (void)t;
   (void)ctx;
@@ -265,20 +295,16 @@ static int calls_never(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+static void give_up_what_calls_for_ever(void) {
+  create(2);
+  (void)spawn(calls_never);
+  WAIT_UNTIL(volt_load_acquire(&begun) == 1);
+  exit(volt_rt_shutdown_background(rt) == VOLT_OK ? 23 : 1);
+}
+
 static void a_process_ends_although_a_call_does_not(void **state) {
   (void)state;
-  int status;
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    create(2);
-    (void)spawn(calls_never);
-    WAIT_UNTIL(volt_load_acquire(&begun) == 1);
-    exit(volt_rt_shutdown_background(rt) == VOLT_OK ? 23 : 1);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 23);
+  assert_int_equal(end_of_child(give_up_what_calls_for_ever), 23);
 }
 
 #define A_TEST(name) cmocka_unit_test_setup(name, set_up)
@@ -287,6 +313,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       A_TEST(what_aborts),
       A_TEST(a_process_ends_although_a_call_does_not),
+      A_TEST(a_timer_for_ever_keeps_it),
       A_TEST(several_threads_shut_it_down),
       A_TEST(destroyed_while_another_thread_shuts_it_down),
       A_TEST(it_waits_for_no_call_and_ends_with_the_last),

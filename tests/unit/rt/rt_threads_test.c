@@ -3,7 +3,6 @@
  * worker. */
 #define _GNU_SOURCE /* pthread_getname_np, dup2, pipe */
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,15 +46,6 @@ static int await(caller *c) {
 static int call_on_pool(volt_rt *rt, int (*fn)(void *arg), void *arg) {
   volt_blocking b;
   return volt_future_wait(volt_blocking_future(&b, rt, fn, arg));
-}
-
-static unsigned threads(void) {
-  unsigned count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  assert_non_null(tasks);
-  for (struct dirent *e; (e = readdir(tasks)) != NULL;) count += e->d_name[0] != '.';
-  closedir(tasks);
-  return count;
 }
 
 /* ---- none is left behind ---- */
@@ -102,18 +92,19 @@ static int key_tear_down(void **state) {
 
 static void the_end_waits_for_idle_threads(void **state) {
   (void)state;
-  unsigned before = threads();
+  unsigned before = thread_team_of_process();
   volt_rt *rt = create(NULL);
   mark_threads(rt);
   volt_rt_destroy(rt);
   assert_int_equal(volt_load_relaxed(&gone), CALLS);
-  WAIT_UNTIL(threads() == before); /* one that was joined is in the kernel's list for a moment */
+  WAIT_UNTIL(thread_team_of_process() ==
+             before); /* one that was joined is in the kernel's list for a moment */
 }
 
 static void the_end_waits_for_threads_that_have_left(void **state) {
   (void)state;
   volt_rt_stats_of stats;
-  unsigned before = threads();
+  unsigned before = thread_team_of_process();
   volt_rt *rt = create(&(volt_rt_config){.blocking_idle_ns = 1});
   mark_threads(rt);
   do {
@@ -121,7 +112,7 @@ static void the_end_waits_for_threads_that_have_left(void **state) {
   } while (stats.blocking_threads > 0);
   volt_rt_destroy(rt);
   assert_int_equal(volt_load_relaxed(&gone), CALLS);
-  WAIT_UNTIL(threads() == before);
+  WAIT_UNTIL(thread_team_of_process() == before);
 }
 
 /* ---- signals ---- */

@@ -2,7 +2,6 @@
  * library leaves of threads that have waited by it. So it can be unloaded; a plugin does. The library's
  * file is the environment's VOLT_RT_LIBRARY. And that a program may end while its threads wait. */
 #define _GNU_SOURCE /* nanosleep */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -67,15 +66,6 @@ static void unload(void) {
   assert_null(dlopen(getenv("VOLT_RT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD)); /* it is gone */
 }
 
-static unsigned threads(void) {
-  unsigned count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  assert_non_null(tasks);
-  for (struct dirent *e; (e = readdir(tasks)) != NULL;) count += e->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
-
 /* At the very end of a thread: it takes its time, and calls the library, that had better be there. */
 static void thread_ends(void *arg) {
   const struct timespec nap = {0, 1000000};
@@ -121,7 +111,7 @@ static void unloaded_many_times(void **state) {
   load();
   use_and_destroy(0); /* a sanitizer has a thread of its own from the first on */
   unload();
-  unsigned before = threads();
+  unsigned before = thread_team_of_process();
   for (unsigned i = 0; i < TIMES; i++) {
     load();
     use_and_destroy(i % 2 ? 0 : 1000);
@@ -129,7 +119,7 @@ static void unloaded_many_times(void **state) {
   }
   assert_int_equal(pthread_key_delete(key), 0);
   /* a thread that was joined is in the kernel's list for a moment more */
-  WAIT_UNTIL(threads() == before);
+  WAIT_UNTIL(thread_team_of_process() == before);
 }
 
 static VOLT_ATOMIC(uint32_t) has_waited;
