@@ -21,8 +21,8 @@
  *       child the table stays locked for ever, and is half changed. Prevented by: the child forgets
  *       all, and unlocks (at_fork.h).
  *   R2  Interleaving: two threads lock in two orders at the same time, for the first time, and wait for
- *       each other: there is no next time. Prevented by: the second waits for the
- *       table, unless that stays locked for long. */
+ *       each other: there is no next time. Prevented by: the second waits for the table, unless that
+ *       stays locked for long (table_lock.h). */
 #include "lock_order.h"
 
 #include <stdio.h>
@@ -33,6 +33,7 @@
 #include "../os/hash.h"
 #include "../park/spin.h"
 #include "holders.h"
+#include "table_lock.h"
 
 #if VOLT_SIGHT
 
@@ -71,10 +72,9 @@ typedef struct order_cycle {
 } order_cycle;
 
 static VOLT_ATOMIC(uint64_t) order_keys[SLOTS]; /* of edges that are known; 0: free */
-static VOLT_ATOMIC(uint32_t) order_is_locked;
-static VOLT_ATOMIC(uint32_t)
-    order_is_stuck; /* a wait for the table was in vain; until it is unlocked */
 static VOLT_ATOMIC(uint32_t) order_ids;
+
+static volt_table_lock_ order_table;
 
 /* Under the lock. */
 static order_edge order_edges[EDGES];
@@ -85,32 +85,6 @@ static unsigned order_found_count;
 static uint64_t order_reported[REPORTED];
 static unsigned order_reported_count;
 static void (*order_call)(void);
-
-static bool order_lock_table(void) {
-  /* lock_order:L1 <- lock_order:U1: what the last holder has written */
-  return volt_exchange_acquire(&order_is_locked, 1) == 0;
-}
-
-/* R2. Returns false: its holder is stopped, by a debugger for example. */
-static bool order_wait_for_table(void) {
-  const uint64_t patience_ns = 1000000000; /* on a busy machine a thread is away for 100 ms */
-  if (order_lock_table()) return true;
-  if (volt_load_relaxed(&order_is_stuck)) return false; /* a hint */
-  uint64_t until_ns = volt_now_ns() + patience_ns;
-  unsigned spins = 0;
-  do {
-    volt_pause_(&spins);
-    if (order_lock_table()) return true;
-  } while (volt_now_ns() < until_ns);
-  volt_store_relaxed(&order_is_stuck, 1); /* as above */
-  return false;
-}
-
-static void order_unlock_table(void) {
-  volt_store_relaxed(&order_is_stuck, 0); /* a hint */
-  /* lock_order:U1 -> lock_order:L1: the next holder sees what this one has written */
-  volt_store_release(&order_is_locked, 0);
-}
 
 static uint64_t order_mix(uint64_t a, uint64_t b) {
   uint64_t mixed = (a ^ b * VOLT_GOLDEN_) * UINT64_C(0xd6e8feb86659fd93);
@@ -254,10 +228,10 @@ static void order_note_edge(const order_edge *edge) {
   bool is_known;
   if (edge->from.class == edge->to.class) return;
   (void)order_slot(order_key(&edge->from, &edge->to), &is_known);
-  if (is_known || !order_wait_for_table()) return;
+  if (is_known || !volt_table_lock_wait_(&order_table)) return;
   bool is_news = order_add(edge);
   void (*call)(void) = order_call;
-  order_unlock_table();
+  volt_table_lock_unlock_(&order_table);
   if (is_news && call) call();
 }
 
@@ -298,7 +272,7 @@ static int order_print_edge(char *text, size_t size, const order_edge *e) {
 size_t volt_lock_order_take_(char *text, size_t size) {
   static const char head[] = "lock order: these may wait for each other for ever:\n";
   size_t length = 0;
-  if (!order_wait_for_table()) return 0;
+  if (!volt_table_lock_wait_(&order_table)) return 0;
   if (order_found_count > 0) {
     const order_cycle *c = &order_found[--order_found_count];
     int written = snprintf(text, size, "%s", head);
@@ -308,7 +282,7 @@ size_t volt_lock_order_take_(char *text, size_t size) {
     }
     if (written >= 0 && length + (size_t)written < size) length += (size_t)written;
   }
-  order_unlock_table();
+  volt_table_lock_unlock_(&order_table);
   return length;
 }
 
@@ -321,22 +295,22 @@ static void order_clear(void) {
 
 void volt_lock_order_switch_(void (*found)(void)) {
   unsigned spins = 0;
-  while (!order_lock_table()) volt_pause_(&spins);
+  while (!volt_table_lock_try_(&order_table)) volt_pause_(&spins);
   order_clear();
   order_call = found;
-  order_unlock_table();
+  volt_table_lock_unlock_(&order_table);
   volt_store_relaxed(&volt_lock_order_is_on_, found != NULL); /* a switch, which orders nothing */
 }
 
 /* R1. relaxed: no other thread is here */
 void volt_lock_order_forget_(void) {
-  bool was_used = order_call != NULL || volt_load_relaxed(&order_is_locked) != 0;
+  bool was_used = order_call != NULL || volt_load_relaxed(&order_table.word) != 0;
   volt_store_relaxed(&volt_lock_order_is_on_, 0);
   if (!was_used) return;
   order_forget(); /* the count may not say yet what is there */
   order_clear();
   order_call = NULL;
-  order_unlock_table();
+  volt_table_lock_unlock_(&order_table);
 }
 
 #else
