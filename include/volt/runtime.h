@@ -192,7 +192,8 @@ VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
  *   what they use, the allocator and the hooks must live as long.
  * When the last thread has ended, the detached one frees the runtime. It frees nothing if a task
  *   from the pool is left whose handle is held, or if a timer or an open descriptor is left. Such a
- *   handle may be used for join, result and cancel, and must not be detached.
+ *   handle may be used for join, result and cancel. At any time a handle may be detached, a timer
+ *   cancelled, a descriptor closed.
  * Not promised: that anything has ended or was freed by any moment, so the library must not be
  *   unloaded; nor that static objects of the program can be used by those threads during exit().
  * Returns VOLT_OK: rt is not the caller's any more; VOLT_ENOMEM: no thread to wait for the others

@@ -5,7 +5,13 @@
  * What is larger comes from the allocator. A block is aligned to the largest power of two that
  * divides its size, but at most to a cache line. So two blocks may share a cache line.
  *
- * A task says itself which runtime and which size it is of. A frame has a volt_block_ before it. */
+ * A task says itself which runtime and which size it is of. A frame has a volt_block_ before it.
+ *
+ * Race
+ *   R1  Interleaving: a thread gives the last block back to a runtime that was given up; the end of
+ *       the runtime finds that none is in use, and frees it, while the thread still uses the pool or
+ *       the allocator. Prevented by: the end counts under the lock, and to unlock is the last that a
+ *       thread that is no worker does for a small block; for a large one it is to count that off. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +28,10 @@ enum { UNIT = 16, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 enum { KEEP = 256, MOVE = 128 };
 
 void volt_rt_pool_init_(volt_pool *pool) {
-  memset(pool->free, 0, sizeof pool->free);
+  for (unsigned block = 0; block < VOLT_POOL_CLASSES; block++) {
+    pool->free[block].first = NULL;
+    pool->free[block].count = 0;
+  }
   volt_short_lock_init_(&pool->lock);
   pool->chunks = NULL;
   pool->fresh = NULL;
@@ -89,15 +98,13 @@ static size_t pool_alignment_of(size_t bytes) {
 
 /* Under the lock: a block that was never used, or NULL. */
 static void *pool_carve(volt_pool *pool, size_t bytes) {
-  size_t skip = (UINTPTR_MAX - (uintptr_t)pool->fresh + 1) % pool_alignment_of(bytes);
+  char *fresh = pool->fresh;
+  size_t skip = (UINTPTR_MAX - (uintptr_t)fresh + 1) % pool_alignment_of(bytes);
   if (pool->fresh_bytes < skip + bytes) return NULL;
-  pool->fresh += skip;
-  pool->fresh_bytes -= skip;
-  void *block = pool->fresh;
-  pool->fresh += bytes;
-  pool->fresh_bytes -= bytes;
+  pool->fresh = fresh + skip + bytes;
+  pool->fresh_bytes -= skip + bytes;
   pool->carved += 1;
-  return block;
+  return fresh + skip;
 }
 
 /* One block for the caller, and some for *own, if that is not NULL and there are free ones. chunk:
@@ -125,7 +132,7 @@ static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, unsigned block, void *gi
   volt_short_lock_lock_(&rt->pool.lock);
   pool_push(&rt->pool.free[block], (volt_free_block *)given);
   if (own) pool_move(own, &rt->pool.free[block], MOVE);
-  volt_short_lock_unlock_(&rt->pool.lock);
+  volt_short_lock_unlock_(&rt->pool.lock); /* R1 */
 }
 
 /* ---- larger blocks: the size stands before the block ---- */
@@ -136,7 +143,7 @@ static VOLT_NOINLINE void *pool_take_large(volt_rt *rt, size_t bytes) {
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
   if (!memory) return NULL;
   memcpy(memory, &bytes, sizeof bytes);
-  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read at the end */
+  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count; what is given back orders (R1) */
   return memory + UNIT;
 }
 
@@ -145,15 +152,16 @@ static VOLT_NOINLINE void pool_give_large(volt_rt *rt, void *given) {
   char *memory = (char *)given - UNIT;
   size_t bytes;
   memcpy(&bytes, memory, sizeof bytes);
-  volt_fetch_add_relaxed(&rt->pool.in_use, UINT64_C(0) - 1); /* a count */
   a->free(memory, bytes + UNIT, a->ctx);
+  /* pool:U1 -> pool:U2: the end of the runtime frees what this thread used before; R1 */
+  volt_fetch_add_release(&rt->pool.in_use, UINT64_C(0) - 1);
 }
 
 /* ---- of any size ---- */
 
 static inline unsigned pool_block_of(size_t bytes) {
   bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
-  return is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
+  return is_large ? (unsigned)LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
 }
 
 static VOLT_NOINLINE void *pool_take_slow(volt_rt *rt, size_t bytes) {
@@ -262,11 +270,14 @@ VOLT_NOINLINE void volt_rt_free_(void *memory) {
 
 uint64_t volt_rt_pool_used_(volt_rt *rt) {
   volt_pool *pool = &rt->pool;
-  uint64_t used = pool->carved + volt_load_relaxed(&pool->in_use); /* every other thread has left */
+  volt_short_lock_lock_(&pool->lock); /* R1 */
+  /* pool:U2 <- pool:U1: the threads that have given back the large ones use the pool no more; R1 */
+  uint64_t used = pool->carved + volt_load_acquire(&pool->in_use);
   for (unsigned block = 0; block < VOLT_POOL_CLASSES; block++) {
     used -= pool->free[block].count;
     for (unsigned i = 0; i < rt->workers; i++) used -= rt->worker[i].free[block].count;
   }
+  volt_short_lock_unlock_(&pool->lock);
   return used;
 }
 

@@ -17,8 +17,8 @@ typedef struct volt_free_block {
 } volt_free_block;
 
 typedef struct volt_free_list {
-  volt_free_block *first;
-  uint32_t count;
+  VOLT_PLAIN(volt_free_block *) first;
+  VOLT_PLAIN(uint32_t) count;
 } volt_free_list;
 
 typedef struct volt_chunk {
@@ -29,18 +29,18 @@ typedef struct volt_chunk {
 typedef struct volt_pool {
   volt_short_lock lock;
   volt_free_list free[VOLT_POOL_CLASSES]; /* under the lock, like all that follows */
-  volt_chunk *chunks;
-  char *fresh; /* the rest of the newest chunk */
-  size_t fresh_bytes;
-  VOLT_ATOMIC(uint64_t) in_use; /* blocks too big for the classes */
-  uint64_t carved;              /* blocks so far */
+  VOLT_PLAIN(volt_chunk *) chunks;
+  VOLT_PLAIN(char *) fresh; /* the rest of the newest chunk */
+  VOLT_PLAIN(size_t) fresh_bytes;
+  VOLT_PLAIN(uint64_t) carved;  /* blocks so far */
+  VOLT_ATOMIC(uint64_t) in_use; /* blocks too big for the classes; not under the lock */
 } volt_pool;
 
 void volt_pool_free_(volt_task *t);
 
 void volt_rt_pool_init_(volt_pool *pool);
 
-/* How many blocks are in use, when every thread has left. */
+/* How many blocks are in use, when every worker has ended. If none is, no thread uses the pool. */
 uint64_t volt_rt_pool_used_(volt_rt *rt);
 
 /* Aborts if a block is in use. */

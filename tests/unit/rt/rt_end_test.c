@@ -227,7 +227,6 @@ static void a_handle_that_is_held_is_good_for_a_join(void **state) {
   assert_result(volt_task_join(&held->task), VOLT_ECANCELED);
 }
 
-/* Returns how a child process ends that does this. */
 static int end_of_child(void (*act)(void)) {
   int status;
   pid_t child = fork();
@@ -250,6 +249,24 @@ static void start_a_timer_and_give_up(void) {
   WAIT_UNTIL(thread_team_of_process() == before);
   REQUIRE(volt_timer_cancel(volt_rt_timers(rt), &timer)); /* so it is there still */
   exit(23);
+}
+
+static void hold_a_handle_and_give_up(void) {
+  unsigned before = thread_team_of_process();
+  create(1);
+  slow *held = spawn(calls);
+  WAIT_UNTIL(volt_load_acquire(&begun) == 1);
+  REQUIRE(volt_rt_shutdown_background(rt) == VOLT_OK);
+  volt_store_release(&open, 1);
+  WAIT_UNTIL(thread_team_of_process() == before);
+  REQUIRE(volt_task_result(&held->task) == VOLT_ECANCELED); /* so it is there still */
+  volt_task_detach(&held->task);
+  exit(23);
+}
+
+static void a_handle_may_be_detached_when_all_has_ended(void **state) {
+  (void)state;
+  assert_int_equal(end_of_child(hold_a_handle_and_give_up), 23);
 }
 
 static void a_timer_for_ever_keeps_it(void **state) {
@@ -313,6 +330,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       A_TEST(what_aborts),
       A_TEST(a_process_ends_although_a_call_does_not),
+      A_TEST(a_handle_may_be_detached_when_all_has_ended),
       A_TEST(a_timer_for_ever_keeps_it),
       A_TEST(several_threads_shut_it_down),
       A_TEST(destroyed_while_another_thread_shuts_it_down),
