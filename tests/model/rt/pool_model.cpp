@@ -1,6 +1,6 @@
 // pool_model: memory is given back to the pool of a runtime by threads that are no workers, as the end of
 // that runtime finds whether any is in use, and frees it. pool.c R1.
-// PROGRAM: pool BATCH 1 QUICK 0.05 MUTANTS SOURCES pool.c park.c fiber_futex.c permits.c future.c fifo.c grant.c
+// PROGRAM: pool BATCH 1 MUTANTS SOURCES pool.c park.c fiber_futex.c permits.c future.c fifo.c grant.c
 #include "model.hpp"
 #include "rt/sched/rt_internal.h"
 
