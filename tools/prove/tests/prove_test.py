@@ -2,6 +2,7 @@
 """The ledger of proofs and what it is told by: lines that are wrong are refused, digests change with what is
 compiled and with nothing else. With a program of models as argument: what it shows, and each way to say more."""
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -62,6 +63,20 @@ class Lines(unittest.TestCase):
                                  (longer, done, False), (short, short, False), (short, None, True),
                                  (dataclasses.replace(short, hash=other), done, True)):
             self.assertEqual(ledger.is_better(new, old), better, (new, old))
+
+
+class Plans(unittest.TestCase):
+    def test_a_mutant_is_run_unless_a_plan_says_that_it_is_not_its_turn(self):
+        with tempfile.TemporaryDirectory() as build:
+            command = [sys.executable, "-B", Path(__file__).resolve().parents[1] / "__main__.py", "mutant", build,
+                       "latch-nothing"]
+            ran = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (2, "mutant latch-nothing: there is no such mutant\n"))
+            plan = Path(build) / "tests/model/plan.json"
+            plan.parent.mkdir(parents=True)
+            plan.write_text(json.dumps({"programs": {}, "mutants": {"latch-nothing": False}}))
+            ran = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
 
 class Contradictions(unittest.TestCase):
