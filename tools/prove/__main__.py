@@ -221,9 +221,18 @@ def command_search(build, name):
     return 1 if wrong else 0
 
 
+def is_planned(build):
+    """Whether there is a plan, and of these sources: ./x try makes none, nor does a mutant alone."""
+    if not os.path.exists(plan_file(build)):
+        return False
+    planned = os.path.getmtime(plan_file(build))
+    places = ("include", "src", "apps", "bench/variants", "tests/model", "tests/proof")
+    return all(file.stat().st_mtime < planned for place in places for file in (work.ROOT / place).rglob("*")
+               if file.is_file())
+
+
 def command_mutant(build, name, *options):
-    is_planned = os.path.exists(plan_file(build))  # ./x try has a part of the programs, and makes no plan
-    if is_planned and not read_plan(build)["mutants"][name]:
+    if is_planned(build) and not read_plan(build)["mutants"][name]:
         print(f"rejected, as the ledger says: {name}; not its turn today")
         return 0
     return subprocess.run([sys.executable, work.ROOT / "tests/model/mutants.py", "run", name,

@@ -77,6 +77,9 @@ class Plans(unittest.TestCase):
             plan.write_text(json.dumps({"programs": {}, "mutants": {"latch-nothing": False}}))
             ran = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            os.utime(plan, (0, 0))  # older than the sources
+            ran = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 2)
 
 
 class Contradictions(unittest.TestCase):
