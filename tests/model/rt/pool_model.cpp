@@ -2,7 +2,9 @@
 // that runtime finds whether any is in use, and frees it. pool.c R1.
 // PROGRAM: pool BATCH 1 MUTANTS SOURCES pool.c park.c fiber_futex.c permits.c future.c fifo.c grant.c
 #include "model.hpp"
-#include "rt/sched/rt_internal.h"
+#include "rt/host/runtime.h"
+#include "rt/memory/pool.h"
+#include "rt/sched/thread.h"
 
 static volt_here_ here[8]; // by thread; the constructor and check() are one more
 
