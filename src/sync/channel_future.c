@@ -1,11 +1,11 @@
 /* channel_future.c: sends and receives as futures, of many elements, and blocking. Nothing here is
- * concurrent: that is in channel.c and channel_engine.h. */
+ * concurrent: that is in channel.c and channel.h. */
 #include "../core/future/future_ops.h"
 #include "../core/future/leaf.h"
 #include "../core/inspect/describe.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
-#include "channel_engine.h"
+#include "channel.h"
 
 /* ---- futures ---- */
 

@@ -29,7 +29,7 @@
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
-#include "channel_engine.h"
+#include "channel.h"
 
 int volt_permit_chan_init(volt_permit_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
                           size_t mem_bytes) {

@@ -295,6 +295,13 @@ volt_cluster_fence volt_cluster_permit_fence(const volt_cluster_permit *p) {
   return fence;
 }
 
+int volt_cluster_fence_compare(const volt_cluster_fence *a, const volt_cluster_fence *b) {
+  if (a->era != b->era) return a->era < b->era ? -1 : 1;
+  if (a->epoch != b->epoch) return a->epoch < b->epoch ? -1 : 1;
+  if (a->grant != b->grant) return a->grant < b->grant ? -1 : 1;
+  return 0;
+}
+
 uint64_t volt_cluster_permit_valid_until_ns(const volt_cluster_permit *p) {
   const cluster_place *place = permit_place(p, "volt_cluster_permit_valid_until_ns");
   uint64_t until_ns = cluster_valid_until_(p->sem->cluster); /* R6: first */

@@ -91,7 +91,10 @@
  *       destroy() waits for RETURNING. */
 #include "bypass.h"
 
+#include "../hooks/wait_times.h"
 #include "../os/check.h"
+#include "../park/blocker.h"
+#include "../park/call.h"
 #include "../park/spin.h"
 #include "fifo.h"
 
@@ -233,7 +236,8 @@ int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want
   }
 }
 
-/* data: what *w gets if it is queued. */
+/* data: what *w gets if it is queued; not NULL: its owner looks when its waker is called, by
+ * bypass_set_waker(). */
 static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *kind,
                                         volt_waiter *w, uint32_t want, volt_waker waker,
                                         void *data) {
@@ -264,11 +268,6 @@ static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *
 int volt_bypass_acquire_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
                          uint32_t want, volt_waker waker) {
   return bypass_acquire(q, kind, w, want, waker, NULL);
-}
-
-int volt_bypass_acquire_to_look_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                                 uint32_t want, volt_waker waker) {
-  return bypass_acquire(q, kind, w, want, waker, want == kind->full ? q : NULL);
 }
 
 /* spent: of LEFT, how much is taken as spent. */
@@ -324,6 +323,9 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
   return true;
 }
 
+/* As volt_waiter_set_waker(). If *w was nudged, its owner looks: it takes the object if that is
+ * free (then this returns false, and the result of *w is VOLT_OK), or waits on with the new waker.
+ * *was_nudged: the old waker was called for that, or will be. */
 static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind_ *kind,
                                            volt_waiter *w, volt_waker waker, bool *was_nudged) {
   uint64_t word;
@@ -348,11 +350,6 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
   return true;
 }
 
-bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                            volt_waker waker, bool *was_nudged) {
-  return bypass_set_waker(q, kind, w, waker, was_nudged);
-}
-
 void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ *from,
                        uint64_t from_word, volt_waiter *last, uint32_t count) {
   uint64_t word;
@@ -367,6 +364,86 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
 
 uint32_t volt_bypass_value_(const volt_fifo_ *q) {
   return VOLT_WORD_VALUE_(volt_load_relaxed(&q->word)); /* a snapshot */
+}
+
+/* ---- threads and fibers ---- */
+
+/* Try to take the object for about 10 us. Returns false if the caller has to queue. */
+static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                                 uint64_t deadline_ns) {
+  volt_spin_ spins = {0, 0};
+  do {
+    if (volt_bypass_try_(q, kind, want) == VOLT_OK) return true;
+  } while (volt_spin_again_(&spins, deadline_ns));
+  return false;
+}
+
+/* Each registration of the waker unparks once, by a nudge or by a grant. So this call waits for as
+ * many unparks as there were registrations (R5). */
+static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want, volt_waiter *w,
+                        volt_parker *parker, uint64_t deadline_ns) {
+  volt_waker waker = volt_parker_waker(parker);
+  uint32_t registered = 1;
+  bool was_nudged = false;
+  const volt_call_ call = {.name = volt_kind_api_(kind->kind),
+                           .kind = kind->kind,
+                           .ops = kind->ops(),
+                           .object = q,
+                           .n = want,
+                           .waiter = w};
+  while (volt_park_in_(&call, parker, registered, deadline_ns) == VOLT_OK) {
+    if (!bypass_set_waker(q, kind, w, waker, &was_nudged)) return volt_waiter_result(w);
+    registered += 1; /* it has looked in vain */
+  }
+  bool cancelled = volt_bypass_cancel_(q, kind, w, &was_nudged);
+  if (cancelled) volt_count_(kind->kind, VOLT_COUNTER_TIMEOUTS_);
+  if (!cancelled || was_nudged) volt_park_out_(parker, registered); /* R7 */
+  return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
+}
+
+int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                               uint64_t deadline_ns) {
+  volt_blocker_ *fiber = volt_fiber_blocker_();
+#if VOLT_SIGHT /* the future notes that it is taken */
+  if (fiber) return volt_future_suspend_(fiber, kind->ops(), q, want, deadline_ns);
+#endif
+  if (bypass_spin_and_take(q, kind, want, deadline_ns)) return VOLT_OK;
+  if (fiber) return volt_future_suspend_(fiber, kind->ops(), q, want, deadline_ns);
+  volt_waiter w = VOLT_WAITER_INIT;
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_waker waker = volt_parker_waker(&parker);
+  void *data = want == kind->full ? q : NULL;
+  if (bypass_acquire(q, kind, &w, want, waker, data) == VOLT_OK) return VOLT_OK;
+  uint64_t since_ns = volt_wait_times_start_();
+  int result = bypass_block(q, kind, want, &w, &parker, deadline_ns);
+  volt_wait_times_stop_(kind->kind, q, since_ns);
+  return result;
+}
+
+/* ---- futures ---- */
+
+bool volt_bypass_future_cancel_(volt_future *f) {
+  bool was_nudged = false;
+  bool cancelled = volt_bypass_cancel_(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
+                                       &f->waiter, &was_nudged);
+  volt_bypass_future_settle_(f, was_nudged); /* R7 */
+  return cancelled;
+}
+
+void volt_bypass_future_give_back_(volt_future *f) {
+  volt_holdable_returned_(f->ops->holds, f->object, volt_future_n_(f));
+  volt_bypass_release_(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
+                       volt_future_n_(f));
+}
+
+int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx) {
+  bool nudged = volt_future_is_waiting_(f) && volt_bypass_is_nudged_(&f->waiter);
+  if (nudged && volt_bypass_future_set_waker_(f, ctx->waker)) { /* R6: before the result is read */
+    volt_future_set_drop_(f, ctx->drop);
+    ctx->registered += 1;
+    return VOLT_PENDING;
+  }
+  return volt_future_poll_leaf_(f, ctx);
 }
 
 /* ---- what a future calls on its usual path: so it has its own copy of the operation ---- */

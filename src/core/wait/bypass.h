@@ -1,5 +1,5 @@
 /* bypass.h: the engine of a mutex or rwlock with a bypass, on the FIFO (fifo.h). bypass.c says how
- * it works, bypass_wait.c how a future and a thread wait with it.
+ * it works.
  *
  * A mutex and a rwlock use it if their `bypass` is above 0, and the permits engine (permits.h) if
  * that is 0. */
@@ -41,11 +41,6 @@ int volt_bypass_acquire_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
 int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
                                uint64_t deadline_ns);
 
-/* As volt_bypass_acquire_(), for an owner that looks when its waker is called: by
- * volt_bypass_set_waker_(). */
-int volt_bypass_acquire_to_look_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                                 uint32_t want, volt_waker waker);
-
 /* Give back `given`: what was taken; or full - share, to go on as a reader. fair: the oldest waiter
  * is granted the object, and no caller passes it. */
 void volt_bypass_release_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t given);
@@ -54,12 +49,6 @@ void volt_bypass_release_fair_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uin
 /* *was_nudged: whether the waker of *w was called, or will be, although this returns true. */
 bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
                          bool *was_nudged);
-
-/* As volt_waiter_set_waker(). If *w was nudged, its owner looks: it takes the object if that is
- * free (then this returns false, and the result of *w is VOLT_OK), or waits on with the new waker.
- * *was_nudged: the old waker was called for that, or will be. */
-bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                            volt_waker waker, bool *was_nudged);
 
 /* As volt_permits_move_(); the waiters want kind->full each. */
 void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ *from,

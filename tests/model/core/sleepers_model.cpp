@@ -2,7 +2,7 @@
 // R2; and a look along a queue while its waiters are granted and moved: describe.c I2, R2, R3.
 // PROGRAM: sleepers BATCH 1 MUTANTS SOURCES sleepers.c describe.c future.c monitor.c
 // PROGRAM: sleepers SOURCES fifo.c grant.c park.c
-// PROGRAM: sleepers SOURCES fiber_futex.c permits.c bypass.c bypass_wait.c mutex.c cond.c
+// PROGRAM: sleepers SOURCES fiber_futex.c permits.c bypass.c mutex.c cond.c
 #include "core/inspect/describe.h"
 #include "core/inspect/sleepers.h"
 #include "model.hpp"

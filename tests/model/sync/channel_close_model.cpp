@@ -1,5 +1,5 @@
 // channel_close_model: the end of a channel, with a batch of one waiter: channel.c R2, R7, R10 and
-// the pair C1, C2. Futures of the close, and senders that are counted: channel_life.c I5, I6, R11-R13.
+// the pair C1, C2. Futures of the close, and senders that are counted: channel.c I5, I6, R11-R13.
 // A case names what it is after.
 // PROGRAM: channel
 #include "channels.hpp"
@@ -339,7 +339,7 @@ struct end_x_close_all : end_x_close {
 };
 MODEL(end_x_close_all, 2, bounded)
 
-// ==== the close is awaited, and senders are counted; channel_life.c ====
+// ==== the close is awaited, and senders are counted; channel.c ====
 
 // ---- who awaits the close ----
 

@@ -1,21 +1,14 @@
-/* channel_engine.h: what the files of the channel share: channel.c, its engine; channel_life.c; and
- * channel_future.c. permit_channel.c stands on it.
+/* channel.h: what stands on the engine of channel.c uses of it: channel_future.c, and
+ * permit_channel.c.
  *
  * Labels: channel */
-#ifndef VOLT_SYNC_CHANNEL_ENGINE_H
-#define VOLT_SYNC_CHANNEL_ENGINE_H
+#ifndef VOLT_SYNC_CHANNEL_H
+#define VOLT_SYNC_CHANNEL_H
 
 #include <volt/channel.h>
 
 #include "../core/inspect/describe.h"
 #include "../core/wait/fifo.h"
-
-/* For how many volt_cpu_relax_() a thread whose compare-and-swap has failed leaves the word alone:
- * long enough for a burst of operations of another thread in its own cache. Without that pause two
- * cores fetch the cache line from each other for each operation. */
-#ifndef VOLT_CHAN_BACKOFF
-#define VOLT_CHAN_BACKOFF 64
-#endif
 
 /* ---- what the fields of a waiter mean on a channel ---- */
 
@@ -37,12 +30,6 @@ static inline uint32_t volt_chan_moved_(const volt_waiter *w) {
 static inline void volt_chan_set_moved_(volt_waiter *w, uint32_t n) {
   w->want = n;
 }
-
-/* Claimed waiters, to be granted together when the lock is released. */
-typedef struct volt_chan_batch_ {
-  volt_claimed_ claimed[VOLT_WAKE_BATCH];
-  unsigned count;
-} volt_chan_batch_;
 
 /* ---- an operation ---- */
 
