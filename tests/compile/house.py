@@ -3,7 +3,8 @@
 
 rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > core, so rooms form no circle;
         sight, which looks at all below it, is above rt.
-        A public header includes public headers only. No function over 60 lines.
+        A public header includes public headers only. A header in src/ declares what one source defines, or
+        at most four of one noun. No function over 60 lines.
         Rooms have sub-rooms, and WITHIN says which of them each may include; in core, what waits (wait,
         future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone. The
         README.md of a room says what it is, and names its sub-rooms.
@@ -58,6 +59,7 @@ DOORS = {"counters.h", "holding.h", "wait_times.h", "describe.h"}
 BESIDE_DOORS = {"src/core/park/locals.c": {"numbers.h", "sleepers.h", "lock_order.h", "holders.h"},
                 "src/core/future/future.c": {"holders.h"}}
 FUNCTION_LINES = 60
+SOURCES_OF_A_HEADER = 4  # its own, or those of one noun
 OF_THE_MODEL = "model_atomic.hpp"  # atomic.h includes it where only the model checker sees it
 
 
@@ -241,6 +243,19 @@ def calls_point_down(tree, room):
                 tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
 
 
+def headers_of_few(tree):
+    """A header declares what its source defines, or what few do that are of one noun."""
+    owner = {name: path for path, source in tree.library.items() if path.endswith(".c")
+             for name, static, *_ in source.functions if not static}
+    for path, source in tree.library.items():
+        outside = source.bare
+        for _, brace, end in source.blocks:
+            outside = outside[:brace] + blank(outside[brace:end]) + outside[end:]
+        count = len({owner[name] for name in re.findall(r"\b(\w+)\s*\(", outside) if name in owner})
+        if path.startswith("src/") and path.endswith(".h") and count > SOURCES_OF_A_HEADER:
+            tree.refuse(path, f"declares what {count} sources define, at most {SOURCES_OF_A_HEADER}")
+
+
 def sub_room_of(path):
     parts = path.split("/")
     return (parts[1], parts[2]) if parts[0] == "src" and len(parts) == 4 else (room_of(path), None)
@@ -356,6 +371,7 @@ def rooms(tree):
     rooms_of_programs(tree)
     includes_point_down(tree, room)
     calls_point_down(tree, room)
+    headers_of_few(tree)
     within = sub_rooms(tree, room)
     for name in sorted({room_of(path) for path in tree.library} & set(BELOW)):
         describes_itself(tree, name)

@@ -26,10 +26,6 @@ void volt_fd_became_ready_(volt_fd *d, uint32_t bits);
  * and so on), or a negative errno. */
 int volt_fd_prepare_(const volt_sys_ *sys, int number);
 
-/* Prepare the number that open() has returned for op. Returns it, or a negative errno: then it is
- * closed. */
-int volt_op_opened_(volt_op *op, int number, int *kind);
-
 /* Under the lock: op begins on its descriptor. Returns VOLT_OK, or why it cannot. Aborts if another
  * operation has its place. */
 int volt_op_enter_(volt_op *op);

@@ -250,6 +250,10 @@ static inline uint32_t volt_op_bits_(const volt_op *op) {
   return volt_op_events_(op) & (POLLIN | POLLOUT);
 }
 
+/* Prepare the number that open() has returned for op. Returns it, or a negative errno: then it is
+ * closed. */
+int volt_op_opened_(volt_op *op, int number, int *kind);
+
 /* Whether the descriptor is ready for op, as poll() says. */
 bool volt_op_is_possible_(const volt_op *op);
 

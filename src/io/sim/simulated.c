@@ -1,7 +1,7 @@
 /* simulated.c: the simulated back end: a network in memory for one runtime by hand.
  *
  * Its sockets are driven by the timers of the runtime, so the driver itself has nothing to look at
- * and nothing to sleep in. Operations go by CALL (backend.h), with the system calls of
+ * and nothing to sleep in. Operations go by CALL (op.h), with the system calls of
  * sim_socket.c. */
 #include <errno.h>
 #include <stdlib.h>

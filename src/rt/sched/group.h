@@ -4,11 +4,6 @@
 
 #include <volt/task.h>
 
-/* A task that has ENDED: its group gives the handle to a caller, as if the task had been spawned
- * alone; or takes it back. */
-void volt_task_ungroup_(volt_task *t);
-void volt_task_regroup_(volt_task *t);
-
 /* A task of the group has ended. First take it out of the tasks that have not: returns whether the
  * group keeps it. Then, when its memory is settled, count it off. kept: the task if the group keeps
  * it, else NULL: its memory may be gone. */

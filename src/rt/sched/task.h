@@ -30,4 +30,9 @@ void volt_task_deliver_(volt_task *t, bool schedule);
 bool volt_task_claim_(volt_task *t, uint64_t *state);
 void volt_task_release_(volt_task *t);
 
+/* A task that has ENDED: its group gives the handle to a caller, as if the task had been spawned
+ * alone; or takes it back. */
+void volt_task_ungroup_(volt_task *t);
+void volt_task_regroup_(volt_task *t);
+
 #endif
