@@ -129,7 +129,7 @@ void volt_eventfd_clear_(int eventfd) {
   (void)eventfd;
 }
 
-uint64_t volt_process_(void) {
+uint64_t volt_thread_process_(void) {
   return 1;
 }
 

@@ -121,7 +121,7 @@ static void async_leave(volt_future *f) {
  * builds check more. */
 static int async_poll_ctx(volt_future *f, volt_ctx *ctx) {
   bool runs = volt_ctx_goes_on_(ctx) && volt_future_state_(f) < VOLT_FUTURE_READY_;
-  if (VOLT_DEBUG || VOLT_UNLIKELY(!runs)) return volt_future_poll_slow_(f, ctx);
+  if (VOLT_DEBUG || VOLT_UNLIKELY(!runs)) return volt_future_poll_any_(f, ctx);
   volt_decision_ *decision = ctx->decision;
   ctx->decision = NULL; /* of a select around it: not for what it awaits */
   int result = async_poll(f, ctx);

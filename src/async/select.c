@@ -70,21 +70,21 @@ void volt_select_seed(uint64_t seed) {
 }
 
 /* For branches that are kept: R2. */
-static void leave_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
+static void select_leave_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
   for (uint32_t i = 0; i < count; i++) {
     if (i != kept && branches[i]) volt_future_leave_(branches[i]);
   }
 }
 
-static void cancel_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
+static void select_cancel_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
   for (uint32_t i = 0; i < count; i++) {
     if (i != kept && branches[i]) volt_future_cancel(branches[i]);
   }
 }
 
 /* Returns true if all have ended. */
-static bool end_all_but(volt_future *const *branches, uint32_t count, uint32_t kept,
-                        volt_ctx *ctx) {
+static bool select_end_all_but(volt_future *const *branches, uint32_t count, uint32_t kept,
+                               volt_ctx *ctx) {
   bool all = true;
   for (uint32_t i = 0; i < count; i++) {
     if (i != kept && branches[i] && !volt_future_end_branch_(branches[i], ctx)) all = false;
@@ -93,7 +93,7 @@ static bool end_all_but(volt_future *const *branches, uint32_t count, uint32_t k
 }
 
 /* The i-th branch that is not NULL. */
-static volt_future *branch_inside(volt_future *const *branches, uint32_t count, unsigned i) {
+static volt_future *select_branch_inside(volt_future *const *branches, uint32_t count, unsigned i) {
   for (uint32_t at = 0; at < count; at++) {
     if (branches[at] && i-- == 0) return branches[at];
   }
@@ -120,10 +120,10 @@ static bool select_find_standing(volt_select *s) {
  * ended, then the result. */
 static int select_finish(volt_select *s, volt_ctx *ctx) {
   if (s->how & VOLT_SELECT_KEEP) {
-    leave_all_but(s->branches, s->count, s->winner);
+    select_leave_all_but(s->branches, s->count, s->winner);
     return s->result;
   }
-  if (!end_all_but(s->branches, s->count, s->winner, ctx)) return VOLT_PENDING; /* R1 */
+  if (!select_end_all_but(s->branches, s->count, s->winner, ctx)) return VOLT_PENDING; /* R1 */
   return s->winner == UINT32_MAX && select_find_standing(s) ? (int)VOLT_OK : s->result;
 }
 
@@ -158,7 +158,7 @@ static int select_poll_branches(volt_select *s, volt_ctx *ctx) {
     }
     if (is_taken) {
       s->winner = at; /* R3 */
-      (void)end_all_but(s->branches, s->count, at, ctx);
+      (void)select_end_all_but(s->branches, s->count, at, ctx);
       return VOLT_PENDING;
     }
     if (s->result == VOLT_PENDING) continue;
@@ -201,10 +201,10 @@ static int select_poll(volt_future *f, volt_ctx *ctx) {
 static bool select_cancel(volt_future *f) {
   volt_select *s = select_of(f);
   if (s->how & VOLT_SELECT_KEEP) {
-    leave_all_but(s->branches, s->count, UINT32_MAX);
+    select_leave_all_but(s->branches, s->count, UINT32_MAX);
     return true;
   }
-  cancel_all_but(s->branches, s->count, s->winner);
+  select_cancel_all_but(s->branches, s->count, s->winner);
   if (s->winner == UINT32_MAX) return !select_find_standing(s);
   volt_future *winner = s->branches[s->winner];
   volt_future_cancel(winner); /* R3: it may be pending still */
@@ -216,7 +216,7 @@ static bool select_cancel(volt_future *f) {
 
 static void select_leave(volt_future *f) {
   volt_select *s = select_of(f);
-  leave_all_but(s->branches, s->count, UINT32_MAX);
+  select_leave_all_but(s->branches, s->count, UINT32_MAX);
 }
 
 static volt_future *select_through(volt_future *f) {
@@ -226,7 +226,7 @@ static volt_future *select_through(volt_future *f) {
 
 static volt_future *select_inside(volt_future *f, unsigned i) {
   volt_select *s = select_of(f);
-  return branch_inside(s->branches, s->count, i);
+  return select_branch_inside(s->branches, s->count, i);
 }
 
 /* A select that is ending waits for those that have not ended: the others are ready. */
@@ -239,7 +239,7 @@ static void select_describe(volt_future *f, volt_description_ *description) {
 
 static const volt_future_ops_ select_ops = {.operation = "volt_select",
                                             .cancel = select_cancel,
-                                            .poll_ctx = volt_future_poll_slow_,
+                                            .poll_ctx = volt_future_poll_any_,
                                             .poll = select_poll,
                                             .leave = select_leave,
                                             .through = select_through,
@@ -294,7 +294,7 @@ static int join_poll(volt_future *f, volt_ctx *ctx) {
     }
   }
   if (j->ended_by != VOLT_PENDING) {
-    all = end_all_but(j->branches, j->count, UINT32_MAX, ctx);
+    all = select_end_all_but(j->branches, j->count, UINT32_MAX, ctx);
     result = j->ended_by;
   }
   return all ? result : VOLT_PENDING;
@@ -302,13 +302,13 @@ static int join_poll(volt_future *f, volt_ctx *ctx) {
 
 static bool join_cancel_all(volt_future *f) {
   volt_join *j = join_of(f);
-  cancel_all_but(j->branches, j->count, UINT32_MAX);
+  select_cancel_all_but(j->branches, j->count, UINT32_MAX);
   return true;
 }
 
 static void join_leave(volt_future *f) {
   volt_join *j = join_of(f);
-  leave_all_but(j->branches, j->count, UINT32_MAX);
+  select_leave_all_but(j->branches, j->count, UINT32_MAX);
 }
 
 /* Not called if the join failed: its branches then keep what they got, and their owner polls
@@ -322,7 +322,7 @@ static void join_undo(volt_future *f) {
 
 static volt_future *join_inside(volt_future *f, unsigned i) {
   volt_join *j = join_of(f);
-  return branch_inside(j->branches, j->count, i);
+  return select_branch_inside(j->branches, j->count, i);
 }
 
 static void join_describe(volt_future *f, volt_description_ *description) {
@@ -334,7 +334,7 @@ static void join_describe(volt_future *f, volt_description_ *description) {
 
 static const volt_future_ops_ join_ops = {.operation = "volt_join",
                                           .cancel = join_cancel_all,
-                                          .poll_ctx = volt_future_poll_slow_,
+                                          .poll_ctx = volt_future_poll_any_,
                                           .poll = join_poll,
                                           .leave = join_leave,
                                           .undo = join_undo,

@@ -15,24 +15,24 @@ static volt_sleep_op *sleep_of(volt_future *f) {
   return volt_container_of(f, volt_sleep_op, future);
 }
 
-static volt_timers *timers_of(volt_future *f) {
+static volt_timers *sleep_timers_of(volt_future *f) {
   return (volt_timers *)f->object;
 }
 
 static int sleep_start(volt_future *f, volt_waker waker) {
   volt_sleep_op *s = sleep_of(f);
   bool comes = s->deadline_ns != VOLT_NO_DEADLINE;
-  if (comes && s->deadline_ns <= volt_timers_now_ns(timers_of(f))) return VOLT_OK;
-  volt_timer_start(timers_of(f), &s->timer, s->deadline_ns, waker);
+  if (comes && s->deadline_ns <= volt_timers_now_ns(sleep_timers_of(f))) return VOLT_OK;
+  volt_timer_start(sleep_timers_of(f), &s->timer, s->deadline_ns, waker);
   return VOLT_PENDING;
 }
 
 static bool sleep_cancel(volt_future *f) {
-  return volt_timer_cancel(timers_of(f), &sleep_of(f)->timer);
+  return volt_timer_cancel(sleep_timers_of(f), &sleep_of(f)->timer);
 }
 
 static bool sleep_set_waker(volt_future *f, volt_waker waker) {
-  return volt_timer_set_waker(timers_of(f), &sleep_of(f)->timer, waker);
+  return volt_timer_set_waker(sleep_timers_of(f), &sleep_of(f)->timer, waker);
 }
 
 static void sleep_give_back(volt_future *f) {
@@ -55,7 +55,7 @@ static void time_describe_until(volt_description_ *description, volt_timers *tim
 static void sleep_describe(volt_future *f, volt_description_ *description) {
   description->object = NULL; /* the timers, which have no name */
   description->ends = VOLT_ENDS_TIME_;
-  time_describe_until(description, timers_of(f), sleep_of(f)->deadline_ns);
+  time_describe_until(description, sleep_timers_of(f), sleep_of(f)->deadline_ns);
 }
 
 static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
@@ -144,12 +144,12 @@ static void timeout_describe(volt_future *f, volt_description_ *description) {
   description->ends = VOLT_ENDS_INNER_;
   bool is_ending = t->result != VOLT_PENDING; /* the inner future has to come to its end */
   if (!is_ending)
-    time_describe_until(description, timers_of(&t->sleep.future), t->sleep.deadline_ns);
+    time_describe_until(description, sleep_timers_of(&t->sleep.future), t->sleep.deadline_ns);
 }
 
 static const volt_future_ops_ timeout_ops = {.operation = "volt_timeout",
                                              .cancel = timeout_cancel,
-                                             .poll_ctx = volt_future_poll_slow_,
+                                             .poll_ctx = volt_future_poll_any_,
                                              .poll = timeout_poll,
                                              .leave = timeout_leave,
                                              .through = timeout_through,
@@ -172,16 +172,16 @@ static volt_interval *interval_of(volt_future *f) {
   return volt_container_of(f, volt_interval, future);
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b) {
+static uint64_t interval_add_saturating(uint64_t a, uint64_t b) {
   return b < VOLT_NO_DEADLINE - a ? a + b : VOLT_NO_DEADLINE;
 }
 
 static uint64_t interval_due_after(const volt_interval *i, uint64_t now_ns) {
-  uint64_t next_ns = add_saturating(i->next_ns, i->period_ns);
+  uint64_t next_ns = interval_add_saturating(i->next_ns, i->period_ns);
   if (next_ns > now_ns || i->missed == VOLT_INTERVAL_BURST) return next_ns;
-  if (i->missed == VOLT_INTERVAL_DELAY) return add_saturating(now_ns, i->period_ns);
+  if (i->missed == VOLT_INTERVAL_DELAY) return interval_add_saturating(now_ns, i->period_ns);
   uint64_t late_ns = (now_ns - i->next_ns) % i->period_ns;
-  return add_saturating(now_ns - late_ns, i->period_ns);
+  return interval_add_saturating(now_ns - late_ns, i->period_ns);
 }
 
 static int interval_poll(volt_future *f, volt_ctx *ctx) {
@@ -220,7 +220,7 @@ static void interval_describe(volt_future *f, volt_description_ *description) {
 static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick",
                                               .kind = VOLT_KIND_INTERVAL_,
                                               .cancel = interval_cancel,
-                                              .poll_ctx = volt_future_poll_slow_,
+                                              .poll_ctx = volt_future_poll_any_,
                                               .poll = interval_poll,
                                               .leave = interval_leave,
                                               .undo = interval_undo,

@@ -161,7 +161,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word);
   bool here = cond_is_here(c, w); /* R4 */
-  if (here) volt_waiter_is_of_(w, waker);
+  if (here) volt_waiter_put_waker_(w, waker);
   volt_fifo_unlock_(&c->queue, word);
   return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, VOLT_KIND_MUTEX_, w, waker);
 }

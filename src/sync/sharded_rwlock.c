@@ -171,7 +171,7 @@ static void sharded_write_describe(volt_future *f, volt_description_ *descriptio
 static const volt_future_ops_ sharded_write_ops = {.operation = "volt_sharded_rwlock_write",
                                                    .kind = VOLT_KIND_SHARDED_RWLOCK_,
                                                    .cancel = sharded_write_cancel,
-                                                   .poll_ctx = volt_future_poll_slow_,
+                                                   .poll_ctx = volt_future_poll_any_,
                                                    .poll = sharded_write_poll,
                                                    .leave = sharded_write_leave,
                                                    .undo = sharded_write_unlock,

@@ -402,8 +402,8 @@ static void simulated_ping_done(volt_cluster_request *r) {
   (void)r;
 }
 
-static int simulated_open(volt_cluster_backend **b, const volt_cluster_config *config,
-                          const volt_cluster_client *client) {
+static int simulated_open_backend(volt_cluster_backend **b, const volt_cluster_config *config,
+                                  const volt_cluster_client *client) {
   volt_ensemble *e = (volt_ensemble *)config->of_kind;
   *b = NULL;
   ensemble_host *h = e ? ensemble_host_of_(e, config->rt) : NULL;
@@ -532,7 +532,7 @@ static uint64_t simulated_now_ns(const volt_cluster_backend *b) {
 const volt_cluster_kind *volt_cluster_simulated(void) {
   static const volt_cluster_kind kind = {
       .name = "simulated",
-      .open = simulated_open,
+      .open = simulated_open_backend,
       .connect = simulated_connect,
       .submit = simulated_submit,
       .wait_future = simulated_wait_future,

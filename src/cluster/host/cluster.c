@@ -106,20 +106,20 @@ static void cluster_note_late(volt_cluster *c) {
 static uint64_t cluster_check(volt_cluster *c) {
   cluster_note_late(c);
   lease_take_rung_(c);
-  uint64_t until_ns = session_check_(c);
+  uint64_t until_ns = host_session_check_(c);
   uint64_t now_ns = cluster_now_(c);
-  bool may_lease = session_may_lease_(c), is_other = may_lease != c->could_lease;
+  bool may_lease = host_session_may_lease_(c), is_other = may_lease != c->could_lease;
   c->could_lease = may_lease;
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (l->wake_ns <= now_ns || is_other) l->is_dirty = true;
-    if (l->in_state[SLOT_NEW] > 0 && session_stays_valid_(c)) l->is_dirty = true;
+    if (l->in_state[SLOT_NEW] > 0 && host_session_stays_valid_(c)) l->is_dirty = true;
     bool is_checked = l->is_dirty;
     if (is_checked) recipe_check_(l);
     lease_refuse_(l, is_checked);
     if (is_checked) lease_publish_(l);
     if (l->wake_ns < until_ns) until_ns = l->wake_ns;
   }
-  uint64_t session_ns = session_check_(c); /* it may have leases now, or none */
+  uint64_t session_ns = host_session_check_(c); /* it may have leases now, or none */
   cluster_publish_(c);
   c->due_ns = session_ns < until_ns ? session_ns : until_ns;
   return c->due_ns;
@@ -127,7 +127,7 @@ static uint64_t cluster_check(volt_cluster *c) {
 
 static void cluster_end_leases(volt_cluster *c) {
   lease_take_rung_(c);
-  session_lose_(c);
+  host_session_lose_(c);
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (!l->is_closed) l->local.close(l->local.ctx);
     l->is_closed = true;
@@ -203,7 +203,7 @@ static bool cluster_copy(volt_cluster *c) {
   return true;
 }
 
-static void cluster_name_host(volt_cluster *c) {
+static void cluster_host_name(volt_cluster *c) {
   struct utsname machine;
   const char *name = c->config.name;
   if (!name) name = uname(&machine) == 0 ? machine.nodename : "";
@@ -222,7 +222,7 @@ static void cluster_free(volt_cluster *c) {
 
 static int cluster_begin(volt_cluster *c) {
   volt_cluster_client client;
-  session_open_(c, &client);
+  host_session_open_(c, &client);
   int result = c->kind->open(&c->backend, &c->config, &client);
   if (result != VOLT_OK) {
     c->backend = NULL;
@@ -252,7 +252,7 @@ int volt_cluster_open(volt_cluster **c, const volt_cluster_config *config) {
   int result = host->is_here && cluster_copy(host) ? (int)VOLT_OK : (int)VOLT_ENOMEM;
   if (result == VOLT_OK) volt_store_relaxed(host->is_here, 1); /* no thread knows it yet */
   if (result == VOLT_OK) {
-    cluster_name_host(host);
+    cluster_host_name(host);
     result = cluster_begin(host);
   }
   if (result == VOLT_OK) {

@@ -47,7 +47,7 @@ static void lease_drive(volt_cluster *c, volt_cluster_lease *l) {
   l->is_driven = true;
   l->next_driven = c->driven;
   c->driven = l;
-  if (session_is_connected_(c)) recipe_connected_(l, true);
+  if (host_session_is_connected_(c)) recipe_connected_(l, true);
 }
 
 void lease_take_rung_(volt_cluster *c) {
@@ -179,7 +179,7 @@ void *lease_ctx_(const volt_cluster_lease *l) {
 /* Why no task needs to wait: because nothing will be leased before a person has changed something. */
 static int lease_error(const volt_cluster_lease *l) {
   if (l->c->stats.state == VOLT_CLUSTER_REFUSED) return VOLT_CLUSTER_EAUTH;
-  if (!session_is_connected_(l->c) || l->is_closed) return VOLT_OK;
+  if (!host_session_is_connected_(l->c) || l->is_closed) return VOLT_OK;
   bool may_be_made = l->config.limit > 0 && l->cannot_make == VOLT_OK;
   if (l->result == VOLT_CLUSTER_ENONODE && may_be_made) return VOLT_OK;
   return l->result == VOLT_ENOMEM ? (int)VOLT_OK : l->result;
@@ -191,7 +191,7 @@ void lease_refuse_(volt_cluster_lease *l, bool is_checked) {
   bool is_new = l->refused != result;
   l->refused = result;
   if (l->local.refuse) l->local.refuse(l->local.ctx, result);
-  bool has_data = session_is_connected_(l->c) && (l->watched & ENGINE_BIT(ASK_DATA));
+  bool has_data = host_session_is_connected_(l->c) && (l->watched & ENGINE_BIT(ASK_DATA));
   if (result != VOLT_OK && !has_data) change_refuse_(l, result); /* there is no limit to change */
   if (is_new && !is_checked) lease_publish_(l);
 }

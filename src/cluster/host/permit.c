@@ -182,7 +182,7 @@ static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire_op *a = permit_acquire_of(f);
   if (!permit_take_slot(a->sem, a->permit)) {
     permit_release_local(a->sem); /* it has just come */
-    return volt_future_poll_slow_(f, ctx);
+    return volt_future_poll_any_(f, ctx);
   }
   ctx->budget -= 1;
   return volt_future_end_(f, VOLT_OK);
@@ -195,7 +195,7 @@ static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
   bool is_first = volt_future_state_(f) == VOLT_FUTURE_INIT_;
   if (VOLT_UNLIKELY(!volt_ctx_goes_on_(ctx) || !is_first) ||
       VOLT_UNLIKELY(volt_sem_try_acquire(&s->local, 1) != VOLT_OK))
-    return volt_future_poll_slow_(f, ctx);
+    return volt_future_poll_any_(f, ctx);
   uint32_t index = slot_stack_pop_fast_(&s->stack);
   if (VOLT_UNLIKELY(index == 0)) return permit_acquire_slot(f, ctx);
   permit_make(s, a->permit, index);

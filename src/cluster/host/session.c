@@ -22,15 +22,15 @@
 /* Of volt_cluster_request.watch: lease, and which of its watches. */
 enum { SESSION_WATCHES = 16 };
 
-bool session_is_connected_(const volt_cluster *c) {
+bool host_session_is_connected_(const volt_cluster *c) {
   return c->stats.state == VOLT_CLUSTER_CONNECTED;
 }
 
-bool session_is_valid_(const volt_cluster *c) {
+bool host_session_is_valid_(const volt_cluster *c) {
   return cluster_now_(c) < volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
 }
 
-static bool session_has(const volt_cluster *c, bool only_in_use) {
+static bool host_session_has(const volt_cluster *c, bool only_in_use) {
   for (const volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (l->in_state[SLOT_IN_USE] > 0) return true;
     if (!only_in_use && l->in_state[SLOT_NEW] > 0) return true;
@@ -42,7 +42,7 @@ static bool session_has(const volt_cluster *c, bool only_in_use) {
 
 /* What counts is how long a write takes. Before there was one, a read has to do. quick_ns falls at once, and
  * rises as slowly as the average. */
-static void session_measure(volt_cluster *c, bool is_write, uint64_t round_ns) {
+static void host_session_measure(volt_cluster *c, bool is_write, uint64_t round_ns) {
   uint64_t *mean = &c->stats.round_ns;
   bool is_first = *mean == 0 || (is_write && !c->has_written);
   if (!is_write && c->has_written) return;
@@ -53,29 +53,29 @@ static void session_measure(volt_cluster *c, bool is_write, uint64_t round_ns) {
   c->has_written = is_write;
 }
 
-uint64_t session_link_ns_(const volt_cluster *c) {
+uint64_t host_session_link_ns_(const volt_cluster *c) {
   bool is_known = c->has_written && cluster_now_(c) >= c->measured_ns + c->stats.session_ns / 4;
   return is_known ? c->quick_ns : 0;
 }
 
 /* How often to write, with a read between two writes. By validity.c, valid_until is 7T/12 - 3d - 5p/2 ahead
  * at least. With d up to T/24 and p = T/12 that is T/4; with d up to T/8 and p = T/24 it is 5T/48. */
-static uint64_t session_period_ns(const volt_cluster *c) {
+static uint64_t host_session_period_ns(const volt_cluster *c) {
   uint64_t session_ns = c->stats.session_ns;
   return c->stats.round_ns > session_ns / 24 ? session_ns / 24 : session_ns / 12;
 }
 
-/* Leases can be held with rounds of an eighth: see session_period_ns(). */
-bool session_is_slow_(const volt_cluster *c) {
+/* Leases can be held with rounds of an eighth: see host_session_period_ns(). */
+bool host_session_is_slow_(const volt_cluster *c) {
   return c->stats.round_ns > c->stats.session_ns / 8;
 }
 
-bool session_stays_valid_(const volt_cluster *c) {
+bool host_session_stays_valid_(const volt_cluster *c) {
   uint64_t until_ns = volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
-  return cluster_now_(c) + session_period_ns(c) < until_ns;
+  return cluster_now_(c) + host_session_period_ns(c) < until_ns;
 }
 
-void session_doubt_(volt_cluster *c) {
+void host_session_doubt_(volt_cluster *c) {
   uint64_t most_ns = 8 * c->stats.session_ns, now_ns = cluster_now_(c);
   c->doubt_ns = c->doubt_ns == 0 ? c->stats.session_ns / 2 : 2 * c->doubt_ns;
   if (c->doubt_ns > most_ns) c->doubt_ns = most_ns;
@@ -90,19 +90,19 @@ void session_doubt_(volt_cluster *c) {
       (unsigned long long)(c->doubt_ns / 1000000));
 }
 
-bool session_is_proved_(const volt_cluster *c) {
+bool host_session_is_proved_(const volt_cluster *c) {
   return c->valid_since_ns > 0 && cluster_now_(c) >= c->valid_since_ns + c->stats.session_ns / 4;
 }
 
-bool session_may_lease_(const volt_cluster *c) {
-  bool is_over = cluster_now_(c) >= c->doubt_until_ns && session_is_proved_(c);
+bool host_session_may_lease_(const volt_cluster *c) {
+  bool is_over = cluster_now_(c) >= c->doubt_until_ns && host_session_is_proved_(c);
   return c->doubt_ns == 0 || is_over;
 }
 
 /* Heartbeats have kept leases valid, or would have. */
-static void session_doubt_less(volt_cluster *c) {
+static void host_session_doubt_less(volt_cluster *c) {
   uint64_t now_ns = cluster_now_(c), session_ns = c->stats.session_ns;
-  if (!session_is_valid_(c)) {
+  if (!host_session_is_valid_(c)) {
     c->valid_since_ns = 0;
   } else if (c->valid_since_ns == 0) {
     c->valid_since_ns = now_ns;
@@ -113,10 +113,10 @@ static void session_doubt_less(volt_cluster *c) {
 
 /* ---- what answers prove ---- */
 
-static void session_prove(volt_cluster *c, const volt_cluster_request *r) {
+static void host_session_prove(volt_cluster *c, const volt_cluster_request *r) {
   if (r->result == VOLT_CLUSTER_EAWAY || r->result == VOLT_CLUSTER_EEXPIRED) return;
   uint64_t now_ns = cluster_now_(c);
-  session_measure(c, r->kind == VOLT_CLUSTER_WRITE, now_ns - r->sent_ns);
+  host_session_measure(c, r->kind == VOLT_CLUSTER_WRITE, now_ns - r->sent_ns);
   if (r->kind == VOLT_CLUSTER_WRITE && r->result == VOLT_OK) {
     validity_wrote_(&c->validity, r->sent_ns, now_ns);
   } else {
@@ -131,12 +131,12 @@ static void session_prove(volt_cluster *c, const volt_cluster_request *r) {
   volt_store_release(&c->valid_until_ns, until_ns);
 }
 
-static void session_answered(volt_cluster_request *r) {
+static void host_session_answered(volt_cluster_request *r) {
   engine_call *call = (engine_call *)r->ctx;
   volt_cluster *c = call->c;
   volt_cluster_lease *l = call->lease;
   bool is_now = call->session == c->sessions; /* I1 */
-  if (is_now) session_prove(c, r);
+  if (is_now) host_session_prove(c, r);
   if (!l) {
     ((engine_beat *)call)->is_under_way = false;
     return;
@@ -148,11 +148,11 @@ static void session_answered(volt_cluster_request *r) {
 
 /* ---- asking ---- */
 
-void session_ask_(engine_call *call) {
+void host_session_ask_(engine_call *call) {
   volt_cluster *c = call->c;
   volt_cluster_request *r = &call->request;
   call->session = c->sessions;
-  r->done = session_answered;
+  r->done = host_session_answered;
   r->ctx = call;
   r->next = NULL;
   r->of_backend = NULL;
@@ -174,7 +174,7 @@ void session_ask_(engine_call *call) {
 
 /* ---- leases that become void ---- */
 
-void session_lose_(volt_cluster *c) {
+void host_session_lose_(volt_cluster *c) {
   /* I2. relaxed: a thread that reads 0 has nothing to see but that */
   volt_store_relaxed(&c->valid_until_ns, 0);
   cluster_publish_(c); /* before a user hears of it */
@@ -182,8 +182,8 @@ void session_lose_(volt_cluster *c) {
 }
 
 /* The time of the leases has passed, although the session may live. */
-static void session_lose_if_late(volt_cluster *c) {
-  if (session_is_valid_(c) || !session_has(c, true)) return;
+static void host_session_lose_if_late(volt_cluster *c) {
+  if (host_session_is_valid_(c) || !host_session_has(c, true)) return;
   if (c->late_ns >= c->stats.session_ns / 8) {
     cluster_log_(c, VOLT_CLUSTER_WARN,
                  "the leases are void: this host did not run its client for %llu ms: was a worker "
@@ -193,14 +193,14 @@ static void session_lose_if_late(volt_cluster *c) {
     cluster_log_(c, VOLT_CLUSTER_WARN,
                  "the leases are void: the ensemble has not answered in time");
   }
-  if (session_is_connected_(c) && session_is_slow_(c)) session_doubt_(c);
-  session_lose_(c);
+  if (host_session_is_connected_(c) && host_session_is_slow_(c)) host_session_doubt_(c);
+  host_session_lose_(c);
 }
 
 /* ---- sessions ---- */
 
 /* The ensemble may have agreed to less time than before. */
-static void session_shorten(volt_cluster *c) {
+static void host_session_shorten(volt_cluster *c) {
   uint64_t until_ns = validity_until_(&c->validity);
   /* relaxed: the driver alone writes it */
   if (until_ns < volt_load_relaxed(&c->valid_until_ns)) {
@@ -209,8 +209,8 @@ static void session_shorten(volt_cluster *c) {
   }
 }
 
-static void session_connected(volt_cluster *c, bool is_new, uint64_t session, uint64_t session_ns,
-                              uint64_t since_ns) {
+static void host_session_connected(volt_cluster *c, bool is_new, uint64_t session,
+                                   uint64_t session_ns, uint64_t since_ns) {
   c->stats.state = VOLT_CLUSTER_CONNECTED;
   c->stats.session = session;
   c->stats.session_ns = session_ns;
@@ -222,14 +222,14 @@ static void session_connected(volt_cluster *c, bool is_new, uint64_t session, ui
   } else {
     c->stats.reconnects += 1;
     validity_again_(&c->validity, session_ns, since_ns);
-    session_shorten(c);
+    host_session_shorten(c);
   }
   cluster_log_(c, VOLT_CLUSTER_INFO, "%s: session %#llx, %llu ms", is_new ? "connected" : "again",
                (unsigned long long)session, (unsigned long long)(session_ns / 1000000));
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_connected_(l, is_new);
 }
 
-static void session_expired(volt_cluster *c) {
+static void host_session_expired(volt_cluster *c) {
   cluster_log_(c, VOLT_CLUSTER_WARN, "session %#llx has expired",
                (unsigned long long)c->stats.session);
   c->stats.state = VOLT_CLUSTER_CONNECTING;
@@ -237,23 +237,25 @@ static void session_expired(volt_cluster *c) {
   c->stats.expired += 1;
   c->sessions += 1;
   c->must_connect = true;
-  session_lose_(c);
+  host_session_lose_(c);
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_expired_(l);
 }
 
-static void session_on_session(void *ctx, enum volt_cluster_session_event event, uint64_t session,
-                               uint64_t session_ns, uint64_t since_ns) {
+static void host_session_on_session(void *ctx, enum volt_cluster_session_event event,
+                                    uint64_t session, uint64_t session_ns, uint64_t since_ns) {
   volt_cluster *c = (volt_cluster *)ctx;
   switch (event) {
-    case VOLT_CLUSTER_SESSION_NEW: session_connected(c, true, session, session_ns, since_ns); break;
+    case VOLT_CLUSTER_SESSION_NEW:
+      host_session_connected(c, true, session, session_ns, since_ns);
+      break;
     case VOLT_CLUSTER_SESSION_AGAIN:
-      session_connected(c, false, session, session_ns, since_ns);
+      host_session_connected(c, false, session, session_ns, since_ns);
       break;
     case VOLT_CLUSTER_SESSION_AWAY:
       c->stats.state = VOLT_CLUSTER_AWAY;
       cluster_log_(c, VOLT_CLUSTER_INFO, "the connection is lost");
       break;
-    case VOLT_CLUSTER_SESSION_EXPIRED: session_expired(c); break;
+    case VOLT_CLUSTER_SESSION_EXPIRED: host_session_expired(c); break;
     case VOLT_CLUSTER_SESSION_REFUSED:
       c->stats.state = VOLT_CLUSTER_REFUSED;
       cluster_log_(c, VOLT_CLUSTER_ERROR, "the ensemble refuses the authentication");
@@ -261,7 +263,7 @@ static void session_on_session(void *ctx, enum volt_cluster_session_event event,
   }
 }
 
-static void session_on_event(void *ctx, uint32_t watch) {
+static void host_session_on_event(void *ctx, uint32_t watch) {
   volt_cluster *c = (volt_cluster *)ctx;
   c->stats.events += 1;
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
@@ -271,13 +273,15 @@ static void session_on_event(void *ctx, uint32_t watch) {
   }
 }
 
-static void session_log(void *ctx, enum volt_cluster_level level, const char *text) {
+static void host_session_log(void *ctx, enum volt_cluster_level level, const char *text) {
   cluster_log_((volt_cluster *)ctx, level, "%s", text);
 }
 
-void session_open_(volt_cluster *c, volt_cluster_client *client) {
-  *client = (volt_cluster_client){
-      .on_session = session_on_session, .on_event = session_on_event, .log = session_log, .ctx = c};
+void host_session_open_(volt_cluster *c, volt_cluster_client *client) {
+  *client = (volt_cluster_client){.on_session = host_session_on_session,
+                                  .on_event = host_session_on_event,
+                                  .log = host_session_log,
+                                  .ctx = c};
   for (int i = 0; i < ENGINE_BEATS; i++) c->beats[i].call.c = c;
   c->must_connect = true;
   c->stats.state = VOLT_CLUSTER_CONNECTING;
@@ -287,15 +291,15 @@ void session_open_(volt_cluster *c, volt_cluster_client *client) {
 
 /* Whether heartbeats are sent before there are leases: because of a doubt (I4), or because the link is so slow
  * that a new lease would not stay valid until two heartbeats behind it were answered. */
-static bool session_begins_early(const volt_cluster *c) {
-  bool is_so = c->doubt_ns > 0 || session_period_ns(c) < c->stats.session_ns / 12;
+static bool host_session_begins_early(const volt_cluster *c) {
+  bool is_so = c->doubt_ns > 0 || host_session_period_ns(c) < c->stats.session_ns / 12;
   for (const volt_cluster_lease *l = c->driven; l && is_so; l = l->next_driven) {
     if (l->is_wanted) return true;
   }
   return false;
 }
 
-static engine_beat *session_free_beat(volt_cluster *c) {
+static engine_beat *host_session_free_beat(volt_cluster *c) {
   for (int i = 0; i < ENGINE_BEATS; i++) {
     if (!c->beats[i].is_under_way) return &c->beats[i];
   }
@@ -303,7 +307,7 @@ static engine_beat *session_free_beat(volt_cluster *c) {
 }
 
 /* A write that changes nothing, or a read, which makes known to the servers that the host lives. */
-static void session_beat(volt_cluster *c, engine_beat *beat, bool is_write) {
+static void host_session_beat(volt_cluster *c, engine_beat *beat, bool is_write) {
   volt_cluster_request *r = &beat->call.request;
   *r = (volt_cluster_request){.kind = is_write ? VOLT_CLUSTER_WRITE : VOLT_CLUSTER_TOUCH};
   const char *root = c->root[0] ? c->root : "/";
@@ -316,37 +320,37 @@ static void session_beat(volt_cluster *c, engine_beat *beat, bool is_write) {
     c->stats.heartbeats += 1;
   }
   beat->is_under_way = true;
-  session_ask_(&beat->call);
+  host_session_ask_(&beat->call);
 }
 
 /* Send one if it is due. Returns when the next is. */
-static uint64_t session_beat_if_due(volt_cluster *c) {
-  if (!session_is_connected_(c) || !c->driven) return VOLT_NO_DEADLINE;
-  uint64_t period_ns = session_period_ns(c);
-  bool has_leases = session_has(c, false) || session_begins_early(c);
+static uint64_t host_session_beat_if_due(volt_cluster *c) {
+  if (!host_session_is_connected_(c) || !c->driven) return VOLT_NO_DEADLINE;
+  uint64_t period_ns = host_session_period_ns(c);
+  bool has_leases = host_session_has(c, false) || host_session_begins_early(c);
   uint64_t now_ns = cluster_now_(c);
   uint64_t write_ns = has_leases ? c->write_sent_ns + period_ns : VOLT_NO_DEADLINE;
   /* Leases that are new after a long wait are not valid yet, or not for long: a write behind the one
    * that took them makes them so */
-  if (has_leases && !session_stays_valid_(c) && !c->heartbeat_was_last) write_ns = now_ns;
+  if (has_leases && !host_session_stays_valid_(c) && !c->heartbeat_was_last) write_ns = now_ns;
   uint64_t touch_ns = c->sent_ns + (has_leases ? period_ns / 2 : c->stats.session_ns / 6);
   uint64_t due_ns = write_ns < touch_ns ? write_ns : touch_ns;
   if (due_ns > now_ns) return due_ns;
-  engine_beat *beat = session_free_beat(c);
+  engine_beat *beat = host_session_free_beat(c);
   if (!beat) return VOLT_NO_DEADLINE; /* an answer comes first */
-  session_beat(c, beat, write_ns <= now_ns);
+  host_session_beat(c, beat, write_ns <= now_ns);
   return now_ns + period_ns / 2;
 }
 
-uint64_t session_check_(volt_cluster *c) {
+uint64_t host_session_check_(volt_cluster *c) {
   if (c->must_connect) {
     c->must_connect = false;
     c->kind->connect(c->backend);
   }
-  session_lose_if_late(c);
-  session_doubt_less(c);
-  uint64_t until_ns = session_beat_if_due(c);
+  host_session_lose_if_late(c);
+  host_session_doubt_less(c);
+  uint64_t until_ns = host_session_beat_if_due(c);
   uint64_t valid_ns = volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
-  bool is_used = session_has(c, true);
+  bool is_used = host_session_has(c, true);
   return is_used && valid_ns < until_ns ? valid_ns : until_ns;
 }

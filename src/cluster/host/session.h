@@ -38,29 +38,29 @@ typedef struct engine_beat {
   bool is_under_way;
 } engine_beat;
 
-void session_open_(volt_cluster *c, volt_cluster_client *client);
+void host_session_open_(volt_cluster *c, volt_cluster_client *client);
 /* Connect if that is due, let leases become void whose time has passed, send heartbeats. Returns when
  * to be called again. */
-uint64_t session_check_(volt_cluster *c);
-bool session_is_connected_(const volt_cluster *c);
+uint64_t host_session_check_(volt_cluster *c);
+bool host_session_is_connected_(const volt_cluster *c);
 /* Whether leases that begin now are valid. */
-bool session_is_valid_(const volt_cluster *c);
+bool host_session_is_valid_(const volt_cluster *c);
 /* Whether answers come too late for a lease. */
-bool session_is_slow_(const volt_cluster *c);
+bool host_session_is_slow_(const volt_cluster *c);
 /* How long a write takes while the ensemble is not busy: so the link is at fault. 0: not known yet, because
  * many hosts may have come at once with this one. */
-uint64_t session_link_ns_(const volt_cluster *c);
+uint64_t host_session_link_ns_(const volt_cluster *c);
 /* A lease could not, or will not, be used: lease nothing, until heartbeats have shown that a lease would be valid. */
-void session_doubt_(volt_cluster *c);
+void host_session_doubt_(volt_cluster *c);
 /* Whether heartbeats have kept valid_until ahead for a while. */
-bool session_is_proved_(const volt_cluster *c);
+bool host_session_is_proved_(const volt_cluster *c);
 /* Whether this host may lease. */
-bool session_may_lease_(const volt_cluster *c);
+bool host_session_may_lease_(const volt_cluster *c);
 /* Whether they are valid for as long as it takes to renew them. */
-bool session_stays_valid_(const volt_cluster *c);
+bool host_session_stays_valid_(const volt_cluster *c);
 /* The leases of this host are void. */
-void session_lose_(volt_cluster *c);
+void host_session_lose_(volt_cluster *c);
 /* Submit call->request, of which kind, path, watch and actions are set. */
-void session_ask_(engine_call *call);
+void host_session_ask_(engine_call *call);
 
 #endif

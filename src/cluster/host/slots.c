@@ -68,7 +68,7 @@ static bool slots_may_use(const volt_cluster_lease *l, const engine_slot *s) {
 
 void slots_offer_(volt_cluster_lease *l) {
   if (l->in_state[SLOT_NEW] == 0) return;
-  bool is_valid = session_stays_valid_(l->c);
+  bool is_valid = host_session_stays_valid_(l->c);
   uint32_t room = l->local.room(l->local.ctx);
   for (uint32_t i = 0; i < l->slot_count; i++) {
     engine_slot *s = &l->slots[i];
@@ -101,7 +101,7 @@ void slots_give_up_(volt_cluster_lease *l) {
   l->stats.given_up += count;
   cluster_log_(l->c, VOLT_CLUSTER_WARN, "%s: %u slots are given back: they did not become valid",
                l->name, (unsigned)count);
-  session_doubt_(l->c);
+  host_session_doubt_(l->c);
 }
 
 void slots_collect_(volt_cluster_lease *l) {

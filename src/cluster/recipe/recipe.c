@@ -137,7 +137,7 @@ static uint32_t recipe_want(const volt_cluster_lease *l) {
 uint32_t recipe_want_(volt_cluster_lease *l) {
   uint32_t want = recipe_want(l);
   l->is_wanted = want > 0;
-  return session_may_lease_(l->c) ? want : 0;
+  return host_session_may_lease_(l->c) ? want : 0;
 }
 
 /* ---- times ---- */
@@ -337,7 +337,7 @@ void recipe_check_(volt_cluster_lease *l) {
   while (l->is_dirty && l->under_way == 0) {
     l->is_dirty = false;
     l->wake_ns = VOLT_NO_DEADLINE;
-    if (!session_is_connected_(l->c)) return;
+    if (!host_session_is_connected_(l->c)) return;
     if (!recipe_pass(l)) l->seen = 0; /* it has decided, and may wait for a watch */
   }
   if (l->under_way > 0) l->wake_ns = VOLT_NO_DEADLINE; /* its answer comes first */

@@ -89,7 +89,7 @@ static bool again_read_slot(volt_cluster_lease *l) {
     engine_call *call = &l->calls[ASK_ONE_SLOT];
     call->request = (volt_cluster_request){.kind = VOLT_CLUSTER_READ};
     write_slot_path_(l, call->request.path, slot);
-    session_ask_(call);
+    host_session_ask_(call);
     return true;
   }
   return false;

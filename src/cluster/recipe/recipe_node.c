@@ -61,7 +61,7 @@ static bool node_read(volt_cluster_lease *l) {
   engine_call *call = &l->calls[ASK_DATA];
   call->request = (volt_cluster_request){.kind = VOLT_CLUSTER_READ, .watch = ASK_DATA};
   snprintf(call->request.path, sizeof call->request.path, "%s", l->directory);
-  session_ask_(call);
+  host_session_ask_(call);
   return true;
 }
 
@@ -144,7 +144,7 @@ static bool node_await(volt_cluster_lease *l) {
   engine_call *call = &l->calls[ASK_NODE];
   call->request = (volt_cluster_request){.kind = VOLT_CLUSTER_STAT, .watch = ASK_NODE};
   snprintf(call->request.path, sizeof call->request.path, "%s", l->directory);
-  session_ask_(call);
+  host_session_ask_(call);
   return true;
 }
 

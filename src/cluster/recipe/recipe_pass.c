@@ -21,7 +21,7 @@
  *   its share, or more if REST_SESSIONS ends its rest before. (With rounds above T/8 nothing can be leased,
  *   so a stay costs T/2 at most, a sixteenth of the longest rest. If REST_SESSIONS were 4, three slow hosts
  *   at one slot would cost a quarter of all permits.)
- *   A round of the link is what the quickest of the last writes took (session_link_ns_(); R6).
+ *   A round of the link is what the quickest of the last writes took (host_session_link_ns_(); R6).
  *
  * Invariants
  *   I1  an entry is marked by the ensemble's word alone (version > 0), so no two hosts disagree, and a host
@@ -212,7 +212,7 @@ bool pass_check_(volt_cluster_lease *l) {
 
 /* What a stay of slots at this host costs the others. */
 static uint64_t pass_stay_ns(const volt_cluster_lease *l) {
-  return PASS_STAY * session_link_ns_(l->c);
+  return PASS_STAY * host_session_link_ns_(l->c);
 }
 
 static bool pass_is_slow(const volt_cluster_lease *l) {

@@ -34,8 +34,8 @@ static bool queue_enter(volt_cluster_lease *l, uint32_t want) {
 
 /* A host that could not use a slot would stand in the way for nothing. */
 static bool queue_begin(volt_cluster_lease *l, uint32_t want) {
-  if (!session_is_slow_(l->c) || session_is_proved_(l->c)) return queue_enter(l, want);
-  session_doubt_(l->c);
+  if (!host_session_is_slow_(l->c) || host_session_is_proved_(l->c)) return queue_enter(l, want);
+  host_session_doubt_(l->c);
   return false;
 }
 
@@ -54,7 +54,7 @@ static bool queue_is_unwanted(volt_cluster_lease *l, uint32_t want) {
   uint64_t now_ns = cluster_now_(l->c);
   if (l->unwanted_since_ns == 0) l->unwanted_since_ns = now_ns;
   uint64_t until_ns = l->unwanted_since_ns + recipe_linger_(l);
-  bool is_over = l->result != VOLT_OK || l->is_closed || !session_may_lease_(l->c);
+  bool is_over = l->result != VOLT_OK || l->is_closed || !host_session_may_lease_(l->c);
   if (is_over || now_ns >= until_ns) return true;
   recipe_wake_at_(l, until_ns);
   return false;

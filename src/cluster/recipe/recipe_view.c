@@ -23,7 +23,7 @@ static void view_ask(volt_cluster_lease *l, enum engine_ask ask,
   call->request = (volt_cluster_request){.kind = kind, .watch = is_watched ? (uint32_t)ask : 0};
   call->is_watched = is_watched;
   snprintf(call->request.path, sizeof call->request.path, "%s", path);
-  session_ask_(call);
+  host_session_ask_(call);
 }
 
 static void view_ask_entries(volt_cluster_lease *l, enum cluster_list place, bool is_watched) {

@@ -167,7 +167,7 @@ bool write_submit_(volt_cluster_lease *l) {
   call->request = (volt_cluster_request){
       .kind = VOLT_CLUSTER_WRITE, .actions = l->write.actions, .count = l->write.count};
   recipe_forget_lists_(l); /* a decision is taken on what was read after the last write */
-  session_ask_(call);
+  host_session_ask_(call);
   return true;
 }
 

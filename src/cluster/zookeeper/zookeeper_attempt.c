@@ -21,38 +21,38 @@
 #define ATTEMPT_PAUSE_MAX_NS UINT64_C(1000000000)
 #define ATTEMPT_LEAST_NS UINT64_C(250000000)
 
-static uint64_t attempt_session_ns(const zookeeper *b) {
+static uint64_t zookeeper_attempt_session_ns(const zookeeper *b) {
   return b->has_session ? b->session_ns : (uint64_t)b->session_ms * 1000000u;
 }
 
-static uint64_t attempt_limit_ns(const zookeeper *b) {
-  uint64_t limit = attempt_session_ns(b) / 8 << (b->rounds < 3 ? b->rounds : 3);
+static uint64_t zookeeper_attempt_limit_ns(const zookeeper *b) {
+  uint64_t limit = zookeeper_attempt_session_ns(b) / 8 << (b->rounds < 3 ? b->rounds : 3);
   return limit > ATTEMPT_LEAST_NS ? limit : ATTEMPT_LEAST_NS;
 }
 
-static uint64_t attempt_stall_ns(const zookeeper *b) {
+static uint64_t zookeeper_attempt_stall_ns(const zookeeper *b) {
   if (!b->sent.first) return VOLT_NO_DEADLINE;
   return b->sent.first->sent_ns + (b->session_ns / 4 << (b->stalls < 2 ? b->stalls : 2));
 }
 
-static void attempt_end_stall(zookeeper *b) {
+static void zookeeper_attempt_end_stall(zookeeper *b) {
   b->stalls++;
   zookeeper_link_drop_(b, "no answer in time");
 }
 
 /* When a session is given up that no server takes back. */
-static uint64_t attempt_end_ns(const zookeeper *b) {
+static uint64_t zookeeper_attempt_end_ns(const zookeeper *b) {
   return b->has_session ? b->heard_ns + 2 * b->session_ns : VOLT_NO_DEADLINE;
 }
 
-static void attempt_resolve(zookeeper *b) {
+static void zookeeper_attempt_resolve(zookeeper *b) {
   b->phase = ZOOKEEPER_RESOLVING;
   if (b->is_resolving) return;
   b->is_resolving = true;
   (void)zookeeper_servers_future_(&b->servers);
 }
 
-static void attempt_complain(zookeeper *b) {
+static void zookeeper_attempt_complain(zookeeper *b) {
   const zookeeper_servers *s = &b->servers;
   if (b->has_complained) return;
   b->has_complained = true;
@@ -65,7 +65,7 @@ static void attempt_complain(zookeeper *b) {
   }
 }
 
-static void attempt_round_ends(zookeeper *b) {
+static void zookeeper_attempt_round_ends(zookeeper *b) {
   uint64_t pause = ATTEMPT_PAUSE_NS << (b->rounds < 4 ? b->rounds : 4);
   if (pause > ATTEMPT_PAUSE_MAX_NS) pause = ATTEMPT_PAUSE_MAX_NS;
   pause -= zookeeper_random_(&b->servers) % (pause / 4); /* not all hosts at once */
@@ -74,12 +74,12 @@ static void attempt_round_ends(zookeeper *b) {
   b->tried = 0;
   if (b->handle) zookeeper_server_set_(b, NULL); /* gives up the attempt, if there is one */
   zookeeper_socket_close_(b);
-  attempt_complain(b);
-  attempt_resolve(b);
+  zookeeper_attempt_complain(b);
+  zookeeper_attempt_resolve(b);
 }
 
 /* Ask the next server. Returns whether the attempt goes on. */
-static bool attempt_begin(zookeeper *b) {
+static bool zookeeper_attempt_begin(zookeeper *b) {
   const zookeeper_servers *s = &b->servers;
   zookeeper_address_text_(&s->addresses[b->server % s->count], b->at);
   b->server = (b->server + 1) % s->count;
@@ -98,18 +98,18 @@ static bool attempt_begin(zookeeper *b) {
   return zookeeper_is_trying_(b);
 }
 
-static void attempt_next(zookeeper *b) {
+static void zookeeper_attempt_next(zookeeper *b) {
   while (b->tried < b->servers.count) {
-    if (attempt_begin(b)) return;
+    if (zookeeper_attempt_begin(b)) return;
   }
-  attempt_round_ends(b);
+  zookeeper_attempt_round_ends(b);
 }
 
-static void attempt_try(zookeeper *b, uint64_t now) {
+static void zookeeper_attempt_try(zookeeper *b, uint64_t now) {
   bool goes_on = zookeeper_is_trying_(b);
-  if (goes_on && now < b->asked_ns + attempt_limit_ns(b)) return;
+  if (goes_on && now < b->asked_ns + zookeeper_attempt_limit_ns(b)) return;
   if (goes_on) (void)snprintf(b->why, sizeof b->why, "no answer in time");
-  attempt_next(b);
+  zookeeper_attempt_next(b);
 }
 
 void zookeeper_attempt_(zookeeper *b) {
@@ -117,18 +117,18 @@ void zookeeper_attempt_(zookeeper *b) {
   switch (b->phase) {
     case ZOOKEEPER_IDLE: return;
     case ZOOKEEPER_RESOLVING:
-      if (!b->is_resolving && now >= b->pause_until_ns) attempt_next(b);
+      if (!b->is_resolving && now >= b->pause_until_ns) zookeeper_attempt_next(b);
       break;
-    case ZOOKEEPER_TRYING: attempt_try(b, now); break;
+    case ZOOKEEPER_TRYING: zookeeper_attempt_try(b, now); break;
     case ZOOKEEPER_CONNECTED:
       if (b->is_distrusted)
         zookeeper_link_drop_(b, "it cannot be used");
-      else if (!b->is_again && now >= attempt_stall_ns(b))
-        attempt_end_stall(b);
+      else if (!b->is_again && now >= zookeeper_attempt_stall_ns(b))
+        zookeeper_attempt_end_stall(b);
       (void)zookeeper_link_check_(b);
       return;
   }
-  if (b->phase != ZOOKEEPER_CONNECTED && now >= attempt_end_ns(b))
+  if (b->phase != ZOOKEEPER_CONNECTED && now >= zookeeper_attempt_end_ns(b))
     zookeeper_session_end_(b, VOLT_CLUSTER_SESSION_EXPIRED, "no server has taken it back in time");
 }
 
@@ -139,16 +139,16 @@ uint64_t zookeeper_attempt_due_ns_(const zookeeper *b) {
     case ZOOKEEPER_RESOLVING:
       if (!b->is_resolving) due = b->pause_until_ns;
       break;
-    case ZOOKEEPER_TRYING: due = b->asked_ns + attempt_limit_ns(b); break;
-    case ZOOKEEPER_CONNECTED: return b->is_distrusted ? 0 : attempt_stall_ns(b);
+    case ZOOKEEPER_TRYING: due = b->asked_ns + zookeeper_attempt_limit_ns(b); break;
+    case ZOOKEEPER_CONNECTED: return b->is_distrusted ? 0 : zookeeper_attempt_stall_ns(b);
   }
-  uint64_t end = attempt_end_ns(b);
+  uint64_t end = zookeeper_attempt_end_ns(b);
   return due < end ? due : end;
 }
 
 void zookeeper_attempt_first_(zookeeper *b) {
   b->tried = 0;
-  attempt_resolve(b);
+  zookeeper_attempt_resolve(b);
 }
 
 /* The other servers at once, the one that was lost last. */

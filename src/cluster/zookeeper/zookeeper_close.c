@@ -28,7 +28,7 @@
 
 enum { CLOSE_REQUEST = 12, CLOSE_ANSWER = 20, CLOSE_KIND = -11 };
 
-static int32_t close_number(const unsigned char *from) {
+static int32_t zookeeper_close_number(const unsigned char *from) {
   uint32_t n;
   memcpy(&n, from, sizeof n);
   return (int32_t)ntohl(n);
@@ -36,22 +36,23 @@ static int32_t close_number(const unsigned char *from) {
 
 /* ---- the request ---- */
 
-static bool close_may_ask(const zookeeper *b) {
+static bool zookeeper_close_may_ask(const zookeeper *b) {
   return zookeeper_is_up_(b) && b->socket.number >= 0 && !(b->events & POLLOUT);
 }
 
 /* Returns whether close.bytes has what is to be sent. */
-static bool close_take_request(zookeeper *b, int from) {
+static bool zookeeper_close_take_request(zookeeper *b, int from) {
   ssize_t n = read(from, b->close.bytes, sizeof b->close.bytes);
   if (n < CLOSE_REQUEST || (size_t)n == sizeof b->close.bytes) return false;
   const unsigned char *last = b->close.bytes + n - CLOSE_REQUEST;
   b->close.count = (size_t)n;
-  b->close.xid = close_number(last + 4);
-  return b->tls || (close_number(last) == 8 && close_number(last + 8) == CLOSE_KIND);
+  b->close.xid = zookeeper_close_number(last + 4);
+  return b->tls ||
+         (zookeeper_close_number(last) == 8 && zookeeper_close_number(last + 8) == CLOSE_KIND);
 }
 
 /* The client ends, and finds nothing to wait for. */
-static void close_client(zookeeper *b, int instead) {
+static void zookeeper_close_client(zookeeper *b, int instead) {
   int number = dup3(instead, b->number, O_CLOEXEC);
   (void)close(instead);
   if (number < 0) return;
@@ -61,14 +62,14 @@ static void close_client(zookeeper *b, int instead) {
   zookeeper_leave_(b);
 }
 
-static bool close_ask(zookeeper *b) {
+static bool zookeeper_close_ask(zookeeper *b) {
   int pair[2];
-  if (!close_may_ask(b)) return false;
+  if (!zookeeper_close_may_ask(b)) return false;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return false;
   bool is_asked = false;
   if (write(pair[1], "", 1) == 1) {
-    close_client(b, pair[0]);
-    is_asked = !b->handle && close_take_request(b, pair[1]);
+    zookeeper_close_client(b, pair[0]);
+    is_asked = !b->handle && zookeeper_close_take_request(b, pair[1]);
   } else {
     (void)close(pair[0]);
   }
@@ -80,7 +81,7 @@ static bool close_ask(zookeeper *b) {
 
 /* Take what is complete off the beginning of close.bytes. Returns whether it was the answer. With TLS
  * that cannot be read, and whatever comes is taken for it. */
-static bool close_heed(zookeeper *b) {
+static bool zookeeper_close_heed(zookeeper *b) {
   if (b->tls) b->close.result = VOLT_OK;
   if (b->tls) return true;
   while (b->close.count > 0) {
@@ -89,49 +90,49 @@ static bool close_heed(zookeeper *b) {
     b->close.count -= used;
     memmove(b->close.bytes, b->close.bytes + used, b->close.count);
     if (b->close.count < CLOSE_ANSWER) return false;
-    if (close_number(b->close.bytes + 4) == b->close.xid) {
-      if (close_number(b->close.bytes + 16) == 0) b->close.result = VOLT_OK;
+    if (zookeeper_close_number(b->close.bytes + 4) == b->close.xid) {
+      if (zookeeper_close_number(b->close.bytes + 16) == 0) b->close.result = VOLT_OK;
       return true;
     }
-    b->close.skip = 4 + (uint32_t)close_number(b->close.bytes);
+    b->close.skip = 4 + (uint32_t)zookeeper_close_number(b->close.bytes);
   }
   return false;
 }
 
-static volt_future *close_until(zookeeper *b, volt_future *f) {
+static volt_future *zookeeper_close_until(zookeeper *b, volt_future *f) {
   return volt_timeout_future(&b->close.timeout, f, volt_rt_timers(b->rt), b->close.until_ns);
 }
 
-static volt_future *close_send(zookeeper *b) {
+static volt_future *zookeeper_close_send(zookeeper *b) {
   return volt_fd_send_future(&b->close.op, &b->socket, b->close.bytes, b->close.count,
                              MSG_NOSIGNAL);
 }
 
-static volt_future *close_receive(zookeeper *b) {
+static volt_future *zookeeper_close_receive(zookeeper *b) {
   return volt_fd_recv_future(&b->close.op, &b->socket, b->close.bytes + b->close.count,
                              sizeof b->close.bytes - b->close.count, 0);
 }
 
-static int close_run(volt_async *a, volt_ctx *ctx) {
+static int zookeeper_close_run(volt_async *a, volt_ctx *ctx) {
   zookeeper_closing *self = volt_container_of(a, zookeeper_closing, async);
   zookeeper *b = volt_container_of(self, zookeeper, close);
   int result;
   VOLT_ASYNC_BEGIN(self);
   VOLT_FINALLY(self); /* it is not given up halfway */
   if (b->close.count > 0) {
-    VOLT_AWAIT_RESULT(self, result, close_until(b, close_send(b)));
+    VOLT_AWAIT_RESULT(self, result, zookeeper_close_until(b, zookeeper_close_send(b)));
     b->close.count = 0;
     while (result == VOLT_OK && b->close.result != VOLT_OK) {
-      VOLT_AWAIT_RESULT(self, result, close_until(b, close_receive(b)));
+      VOLT_AWAIT_RESULT(self, result, zookeeper_close_until(b, zookeeper_close_receive(b)));
       if (result != VOLT_OK || b->close.op.n == 0) break; /* the end: it was not answered */
       b->close.count += b->close.op.n;
-      if (close_heed(b)) break;
+      if (zookeeper_close_heed(b)) break;
     }
   }
   zookeeper_socket_close_(b);
   if (b->is_resolving) {
     b->close.until_ns = 0;
-    VOLT_AWAIT_RESULT(self, result, close_until(b, &b->servers.async.future));
+    VOLT_AWAIT_RESULT(self, result, zookeeper_close_until(b, &b->servers.async.future));
     b->is_resolving = false;
   }
   VOLT_RETURN(self, b->close.result);
@@ -143,12 +144,12 @@ volt_future *zookeeper_close_future_(zookeeper *b) {
   b->close.result = VOLT_CLUSTER_EAWAY;
   b->close.count = 0;
   b->close.until_ns = volt_rt_now_ns(b->rt) + CLOSE_NS;
-  if (b->handle && !close_ask(b)) {
+  if (b->handle && !zookeeper_close_ask(b)) {
     b->close.count = 0;
     zookeeper_link_free_(b);
   }
   b->phase = ZOOKEEPER_IDLE;
   b->is_closing = true;
   zookeeper_deliver_(b);
-  return volt_async_future(&b->close.async, close_run);
+  return volt_async_future(&b->close.async, zookeeper_close_run);
 }

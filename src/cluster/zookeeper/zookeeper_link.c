@@ -35,7 +35,7 @@ uint64_t zookeeper_now_ns_(void) {
 
 /* ---- the handle ---- */
 
-static void link_auth_done(int rc, const void *data) {
+static void zookeeper_link_auth_done(int rc, const void *data) {
   zookeeper *b = (zookeeper *)(uintptr_t)data;
   (void)rc; /* a refusal is a state of the client */
   b->asks_auth = false;
@@ -48,7 +48,7 @@ zhandle_t *zookeeper_init_ssl(const char *host, const char *cert, watcher_fn wat
 extern ZooLogLevel logLevel;
 
 /* It takes no log_callback_fn, and would write to standard error. */
-static zhandle_t *link_init_tls(zookeeper *b, const char *host) {
+static zhandle_t *zookeeper_link_init_tls(zookeeper *b, const char *host) {
   ZooLogLevel level = logLevel;
   zoo_set_debug_level((ZooLogLevel)0);
   zhandle_t *handle = zookeeper_init_ssl(host, b->tls, zookeeper_watcher_, b->session_ms, NULL, b,
@@ -59,9 +59,9 @@ static zhandle_t *link_init_tls(zookeeper *b, const char *host) {
 }
 #endif
 
-static zhandle_t *link_init(zookeeper *b, const char *host) {
+static zhandle_t *zookeeper_link_init(zookeeper *b, const char *host) {
 #ifdef VOLT_ZOOKEEPER_TLS
-  if (b->tls) return link_init_tls(b, host);
+  if (b->tls) return zookeeper_link_init_tls(b, host);
 #endif
   return zookeeper_init2(host, zookeeper_watcher_, b->session_ms, NULL, b, ZOO_NO_LOG_CLIENTENV,
                          zookeeper_heed_);
@@ -75,11 +75,12 @@ bool zookeeper_link_open_(zookeeper *b) {
   zookeeper_enter_(b);
   /* else it reads /dev/urandom, and seeds the process's random() */
   zoo_deterministic_conn_order(1);
-  b->handle = link_init(b, host);
+  b->handle = zookeeper_link_init(b, host);
   if (b->handle) {
     (void)zoo_set_servers_resolution_delay(b->handle, -1);
-    b->asks_auth = b->scheme && zoo_add_auth(b->handle, b->scheme, b->secret,
-                                             (int)strlen(b->secret), link_auth_done, b) == ZOK;
+    b->asks_auth =
+        b->scheme && zoo_add_auth(b->handle, b->scheme, b->secret, (int)strlen(b->secret),
+                                  zookeeper_link_auth_done, b) == ZOK;
   }
   zookeeper_leave_(b);
   free(host);
@@ -108,7 +109,7 @@ void zookeeper_server_set_(zookeeper *b, const char *at) {
 
 /* ---- what the client waits for ---- */
 
-static uint64_t link_until_ns(const struct timeval *in) {
+static uint64_t zookeeper_link_until_ns(const struct timeval *in) {
   return zookeeper_now_ns_() + (uint64_t)in->tv_sec * 1000000000u + (uint64_t)in->tv_usec * 1000u;
 }
 
@@ -118,7 +119,7 @@ bool zookeeper_link_ask_(zookeeper *b) {
   zookeeper_enter_(b);
   int rc = zookeeper_interest(b->handle, &number, &events, &in);
   zookeeper_leave_(b);
-  b->client_until_ns = link_until_ns(&in);
+  b->client_until_ns = zookeeper_link_until_ns(&in);
   if (rc != ZOK && zoo_state(b->handle) == ZOO_CONNECTED_STATE) { /* it could not send a ping */
     b->is_distrusted = true;
     return false;
@@ -134,7 +135,7 @@ bool zookeeper_link_ask_(zookeeper *b) {
 
 /* ---- what comes ---- */
 
-static int link_events(const zookeeper *b) {
+static int zookeeper_link_events(const zookeeper *b) {
   if (b->socket.number < 0) return 0;
   struct pollfd p = {.fd = b->socket.number, .events = (short)b->events};
   if (poll(&p, 1, 0) <= 0) return 0;
@@ -146,7 +147,7 @@ static int link_events(const zookeeper *b) {
 }
 
 /* A message has come, if is_message, over the connection of the session. */
-static void link_note_heard(zookeeper *b, bool is_message) {
+static void zookeeper_link_note_heard(zookeeper *b, bool is_message) {
   if (!is_message || b->phase != ZOOKEEPER_CONNECTED) return;
   b->heard_ns = zookeeper_now_ns_();
   if (b->done.first) b->stalls = 0;
@@ -155,12 +156,12 @@ static void link_note_heard(zookeeper *b, bool is_message) {
 void zookeeper_link_receive_(zookeeper *b) {
   bool may_have_more = false; /* the socket, or with TLS the client */
   for (int i = 0; i < LINK_BATCH && b->handle; i++) {
-    int events = may_have_more ? ZOOKEEPER_READ : link_events(b);
+    int events = may_have_more ? ZOOKEEPER_READ : zookeeper_link_events(b);
     if (!events) return;
     zookeeper_enter_(b);
     int rc = zookeeper_process(b->handle, events);
     zookeeper_leave_(b);
-    link_note_heard(b, rc == ZOK && (events & ZOOKEEPER_READ));
+    zookeeper_link_note_heard(b, rc == ZOK && (events & ZOOKEEPER_READ));
     zookeeper_deliver_(b);
     if (zookeeper_link_check_(b) || b->phase != ZOOKEEPER_CONNECTED) {
       b->is_again = true;
@@ -194,17 +195,17 @@ bool zookeeper_is_trying_(const zookeeper *b) {
   return state > 0 && state != ZOO_NOTCONNECTED_STATE;
 }
 
-static bool link_is_over(const zookeeper *b) {
+static bool zookeeper_link_is_over(const zookeeper *b) {
   return is_unrecoverable(b->handle) != ZOK;
 }
 
-static bool link_is_left_over(const zookeeper *b) {
+static bool zookeeper_link_is_left_over(const zookeeper *b) {
   return b->sent.first && zoo_state(b->handle) != ZOO_CONNECTED_STATE;
 }
 
 bool zookeeper_link_has_changed_(const zookeeper *b) {
   if (!b->handle) return false;
-  return link_is_over(b) || link_is_left_over(b) ||
+  return zookeeper_link_is_over(b) || zookeeper_link_is_left_over(b) ||
          (b->is_distrusted && b->phase == ZOOKEEPER_CONNECTED) ||
          zookeeper_is_up_(b) != (b->phase == ZOOKEEPER_CONNECTED) ||
          (b->phase == ZOOKEEPER_TRYING && !zookeeper_is_trying_(b));
@@ -212,7 +213,7 @@ bool zookeeper_link_has_changed_(const zookeeper *b) {
 
 /* The connection was lost in a send, and the client would send what is outstanding again, over the
  * next connection. An attempt that fails makes it complete everything. */
-static void link_clear(zookeeper *b) {
+static void zookeeper_link_clear(zookeeper *b) {
   zookeeper_server_set_(b, NULL);
   for (int i = 0; i < 2 && b->sent.first; i++) { /* the first may be a pause */
     struct timeval in;
@@ -224,7 +225,7 @@ static void link_clear(zookeeper *b) {
   if (b->sent.first) zookeeper_session_end_(b, VOLT_CLUSTER_SESSION_EXPIRED, "the client is stuck");
 }
 
-static void link_begins(zookeeper *b) {
+static void zookeeper_link_begins(zookeeper *b) {
   enum volt_cluster_session_event event =
       b->has_session ? VOLT_CLUSTER_SESSION_AGAIN : VOLT_CLUSTER_SESSION_NEW;
   uint64_t now = zookeeper_now_ns_();
@@ -247,7 +248,7 @@ static void link_begins(zookeeper *b) {
   b->client.on_session(b->client.ctx, event, b->session, b->session_ns, b->asked_ns);
 }
 
-static void link_ends(zookeeper *b) {
+static void zookeeper_link_ends(zookeeper *b) {
   zookeeper_socket_close_(b);
   b->away_ns = zookeeper_now_ns_();
   zookeeper_log_line_(b, VOLT_CLUSTER_WARN, "connection to %s lost: %s", b->at, b->why);
@@ -275,17 +276,17 @@ void zookeeper_session_end_(zookeeper *b, enum volt_cluster_session_event event,
 
 bool zookeeper_link_check_(zookeeper *b) {
   if (!b->handle) return false;
-  if (link_is_left_over(b)) link_clear(b);
+  if (zookeeper_link_is_left_over(b)) zookeeper_link_clear(b);
   if (!b->handle) return true;
   bool is_up = zookeeper_is_up_(b);
   if (zoo_state(b->handle) == ZOO_AUTH_FAILED_STATE) {
     zookeeper_session_end_(b, VOLT_CLUSTER_SESSION_REFUSED, "the ensemble refuses the auth");
-  } else if (link_is_over(b)) {
+  } else if (zookeeper_link_is_over(b)) {
     zookeeper_session_end_(b, VOLT_CLUSTER_SESSION_EXPIRED, "it has expired");
   } else if (is_up && b->phase != ZOOKEEPER_CONNECTED) {
-    link_begins(b);
+    zookeeper_link_begins(b);
   } else if (!is_up && b->phase == ZOOKEEPER_CONNECTED) {
-    link_ends(b);
+    zookeeper_link_ends(b);
   } else {
     return false;
   }

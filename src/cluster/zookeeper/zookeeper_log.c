@@ -54,7 +54,7 @@ void zookeeper_log_line_(const zookeeper *b, enum volt_cluster_level level, cons
 
 /* "..., errno=111(Connection refused): ...": the system's words alone, if they are there. The client
  * takes EHOSTDOWN (112) for the end of what is received. */
-static void log_keep_reason(zookeeper *b, const char *text) {
+static void zookeeper_log_keep_reason(zookeeper *b, const char *text) {
   const char *from = strstr(text, "errno=");
   const char *to = NULL;
   if (from && strncmp(from, "errno=112(", 10) == 0) from = "(the server has closed it)";
@@ -71,7 +71,7 @@ void zookeeper_heed_(const char *line) {
   if (text) text = strchr(text + 1, '@');
   if (text) text = strstr(text, ": ");
   text = text ? text + 2 : line;
-  if (strstr(line, "ZOO_ERROR")) log_keep_reason(b, text);
+  if (strstr(line, "ZOO_ERROR")) zookeeper_log_keep_reason(b, text);
   size_t size = strcspn(text, "\n");
   if (b->said_size + size + 1 > sizeof b->said) return;
   memcpy(b->said + b->said_size, text, size);

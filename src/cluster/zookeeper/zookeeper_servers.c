@@ -19,7 +19,7 @@
 enum { SERVERS_PORT = 65535 };
 
 /* "host:port": a host, or an address with brackets if it is of IPv6; a number. */
-static bool servers_is_name(const char *text, size_t size) {
+static bool zookeeper_servers_is_name(const char *text, size_t size) {
   size_t host = size;
   unsigned port = 0;
   while (host > 0 && text[host - 1] != ':') host--;
@@ -34,8 +34,8 @@ static bool servers_is_name(const char *text, size_t size) {
   return !memchr(text, ':', host) && !memchr(text, '*', host) && !memchr(text, ' ', host);
 }
 
-static int servers_add(zookeeper_servers *s, const char *text, size_t size) {
-  if (!servers_is_name(text, size)) return VOLT_EINVAL;
+static int zookeeper_servers_add(zookeeper_servers *s, const char *text, size_t size) {
+  if (!zookeeper_servers_is_name(text, size)) return VOLT_EINVAL;
   char **names = (char **)realloc(s->names, (s->name_count + 1) * sizeof *names);
   if (!names) return VOLT_ENOMEM;
   s->names = names;
@@ -52,7 +52,7 @@ int zookeeper_servers_init_(zookeeper_servers *s, volt_rt *rt, const char *serve
   for (size_t at = 0; at <= size && result == VOLT_OK;) {
     const char *comma = (const char *)memchr(servers + at, ',', size - at);
     size_t end = comma ? (size_t)(comma - servers) : size;
-    result = servers_add(s, servers + at, end - at);
+    result = zookeeper_servers_add(s, servers + at, end - at);
     at = end + 1;
   }
   return result;
@@ -97,7 +97,7 @@ typedef struct zookeeper_lookup {
   char names[]; /* each with a 0 behind it, and another 0 */
 } zookeeper_lookup;
 
-static void lookup_add(zookeeper_lookup *l, const volt_address *a) {
+static void zookeeper_servers_lookup_add(zookeeper_lookup *l, const volt_address *a) {
   if (a->as.any.sa_family != AF_INET && a->as.any.sa_family != AF_INET6) return;
   for (uint32_t i = 0; i < l->count; i++) {
     const volt_address *other = &l->addresses[i];
@@ -106,11 +106,12 @@ static void lookup_add(zookeeper_lookup *l, const volt_address *a) {
   if (l->count < SERVERS_MOST) l->addresses[l->count++] = *a;
 }
 
-static void lookup_take(zookeeper_lookup *l) {
+static void zookeeper_servers_lookup_take(zookeeper_lookup *l) {
   const char *why = volt_resolve_error(&l->resolve);
   l->number += 1;
   if (l->result == VOLT_OK) {
-    for (size_t i = 0; i < l->resolve.count; i++) lookup_add(l, &l->resolve.addresses[i]);
+    for (size_t i = 0; i < l->resolve.count; i++)
+      zookeeper_servers_lookup_add(l, &l->resolve.addresses[i]);
   } else {
     l->failed = l->number;
     (void)snprintf(l->why, sizeof l->why, "%s", why ? why : volt_strerror(l->result));
@@ -118,23 +119,23 @@ static void lookup_take(zookeeper_lookup *l) {
   volt_resolve_free(&l->resolve);
 }
 
-static int lookup_poll(volt_task *t, volt_ctx *ctx) {
+static int zookeeper_servers_lookup_poll(volt_task *t, volt_ctx *ctx) {
   zookeeper_lookup *self = volt_container_of(t, zookeeper_lookup, task);
   VOLT_TASK_BEGIN(self);
   for (self->name = self->names; *self->name; self->name += strlen(self->name) + 1) {
     VOLT_AWAIT_RESULT(self, self->result,
                       volt_resolve_future(&self->resolve, self->rt, self->name));
-    lookup_take(self);
+    zookeeper_servers_lookup_take(self);
     if (self->result == VOLT_ECANCELED) break; /* the host does not wait for it any more */
   }
   VOLT_TASK_END(self);
 }
 
-static zookeeper_lookup *lookup_new(const zookeeper_servers *s) {
+static zookeeper_lookup *zookeeper_servers_lookup_new(const zookeeper_servers *s) {
   size_t size = 1;
   for (uint32_t i = 0; i < s->name_count; i++) size += strlen(s->names[i]) + 1;
-  zookeeper_lookup *l =
-      (zookeeper_lookup *)volt_task_new(s->rt, sizeof(zookeeper_lookup) + size, lookup_poll);
+  zookeeper_lookup *l = (zookeeper_lookup *)volt_task_new(s->rt, sizeof(zookeeper_lookup) + size,
+                                                          zookeeper_servers_lookup_poll);
   if (!l) return NULL;
   l->rt = s->rt;
   char *to = l->names;
@@ -145,7 +146,7 @@ static zookeeper_lookup *lookup_new(const zookeeper_servers *s) {
 /* ---- what comes of it ---- */
 
 /* In an order by chance, so that hosts spread over the servers. */
-static void servers_shuffle(zookeeper_servers *s) {
+static void zookeeper_servers_shuffle(zookeeper_servers *s) {
   for (uint32_t i = s->count - 1; i > 0; i--) {
     uint32_t other = (uint32_t)(zookeeper_random_(s) % (i + 1));
     volt_address saved = s->addresses[i];
@@ -154,7 +155,7 @@ static void servers_shuffle(zookeeper_servers *s) {
   }
 }
 
-static void servers_take(zookeeper_servers *s, const zookeeper_lookup *l) {
+static void zookeeper_servers_take(zookeeper_servers *s, const zookeeper_lookup *l) {
   s->failed = l->failed ? s->names[l->failed - 1] : NULL;
   (void)snprintf(s->why, sizeof s->why, "%s", l->why);
   volt_address *addresses = l->count ? (volt_address *)malloc(l->count * sizeof *addresses) : NULL;
@@ -163,11 +164,11 @@ static void servers_take(zookeeper_servers *s, const zookeeper_lookup *l) {
   free(s->addresses);
   s->addresses = addresses;
   s->count = l->count;
-  servers_shuffle(s);
+  zookeeper_servers_shuffle(s);
 }
 
-static int servers_begin(zookeeper_servers *s) {
-  s->lookup = lookup_new(s);
+static int zookeeper_servers_begin(zookeeper_servers *s) {
+  s->lookup = zookeeper_servers_lookup_new(s);
   int result = volt_spawn(s->rt, s->lookup ? &s->lookup->task : NULL);
   if (result == VOLT_OK) return VOLT_OK;
   if (s->lookup) volt_task_detach(&s->lookup->task);
@@ -176,16 +177,16 @@ static int servers_begin(zookeeper_servers *s) {
   return result;
 }
 
-static int servers_run(volt_async *a, volt_ctx *ctx) {
+static int zookeeper_servers_run(volt_async *a, volt_ctx *ctx) {
   zookeeper_servers *s = volt_container_of(a, zookeeper_servers, async);
   VOLT_ASYNC_BEGIN(s);
-  s->result = servers_begin(s);
+  s->result = zookeeper_servers_begin(s);
   if (s->result != VOLT_OK) VOLT_RETURN(s, s->result);
   VOLT_AWAIT_RESULT(s, s->result, volt_task_join_future(&s->joined, &s->lookup->task));
   if (s->result == VOLT_ECANCELED) { /* a close. What the system does for it ends by itself */
     (void)volt_task_cancel(&s->lookup->task);
   } else {
-    servers_take(s, s->lookup);
+    zookeeper_servers_take(s, s->lookup);
   }
   volt_task_detach(&s->lookup->task);
   s->lookup = NULL;
@@ -194,5 +195,5 @@ static int servers_run(volt_async *a, volt_ctx *ctx) {
 }
 
 volt_future *zookeeper_servers_future_(zookeeper_servers *s) {
-  return volt_async_future(&s->async, servers_run);
+  return volt_async_future(&s->async, zookeeper_servers_run);
 }

@@ -22,13 +22,13 @@
 
 enum { WAIT_SOCKET = 0, WAIT_TIMER = 1, WAIT_NAMES = 2, WAIT_COUNT = 3 };
 
-static void socket_disarm(zookeeper *b) {
+static void zookeeper_socket_disarm(zookeeper *b) {
   if (b->wait.socket_armed) volt_future_cancel(&b->wait.socket_op.as.future);
   b->wait.socket_armed = 0;
 }
 
 void zookeeper_socket_close_(zookeeper *b) {
-  socket_disarm(b);
+  zookeeper_socket_disarm(b);
   if (b->socket.number >= 0) volt_fd_close(&b->socket);
   b->socket.number = -1;
   b->number = -1;
@@ -60,17 +60,17 @@ bool zookeeper_socket_set_(zookeeper *b, int number) {
 
 /* ---- the wait ---- */
 
-static void wait_arm_socket(zookeeper *b) {
+static void zookeeper_wait_arm_socket(zookeeper *b) {
   unsigned events = b->socket.number >= 0 ? b->events : 0;
   if (b->phase != ZOOKEEPER_TRYING && b->phase != ZOOKEEPER_CONNECTED) events = 0;
-  if (b->wait.socket_armed != events) socket_disarm(b);
+  if (b->wait.socket_armed != events) zookeeper_socket_disarm(b);
   if (events && !b->wait.socket_armed)
     volt_future_made(volt_fd_ready_future(&b->wait.socket_op, &b->socket, events));
   b->wait.socket_armed = events;
   b->wait.branches[WAIT_SOCKET] = events ? &b->wait.socket_op.as.future : NULL;
 }
 
-static void wait_arm_timer(zookeeper *b) {
+static void zookeeper_wait_arm_timer(zookeeper *b) {
   uint64_t at = b->wait.due_ns;
   struct itimerspec spec = {.it_value.tv_sec = (time_t)(at / 1000000000u),
                             .it_value.tv_nsec = (long)(at % 1000000000u)};
@@ -87,7 +87,7 @@ static void wait_arm_timer(zookeeper *b) {
   b->wait.branches[WAIT_TIMER] = &b->wait.timer_op.as.future;
 }
 
-static void wait_note_winner(zookeeper *b) {
+static void zookeeper_wait_note_winner(zookeeper *b) {
   switch (volt_select_winner(&b->wait.select)) {
     case WAIT_SOCKET: b->wait.socket_armed = 0; break;
     case WAIT_TIMER: b->wait.is_timer_armed = false; break;
@@ -96,29 +96,29 @@ static void wait_note_winner(zookeeper *b) {
   }
 }
 
-static int wait_run(volt_async *a, volt_ctx *ctx) {
+static int zookeeper_wait_run(volt_async *a, volt_ctx *ctx) {
   zookeeper_waits *self = volt_container_of(a, zookeeper_waits, async);
   zookeeper *b = volt_container_of(self, zookeeper, wait);
   int result;
   VOLT_ASYNC_BEGIN(self);
   if (b->wait.due_ns == 0) VOLT_RETURN(self, VOLT_OK);
-  wait_arm_socket(b);
-  wait_arm_timer(b);
+  zookeeper_wait_arm_socket(b);
+  zookeeper_wait_arm_timer(b);
   b->wait.branches[WAIT_NAMES] = b->is_resolving ? &b->servers.async.future : NULL;
   VOLT_AWAIT_RESULT(self, result,
                     volt_select_future(&b->wait.select, b->wait.branches, WAIT_COUNT,
                                        VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
-  wait_note_winner(b);
+  zookeeper_wait_note_winner(b);
   VOLT_RETURN(self, result == VOLT_ECANCELED ? VOLT_ECANCELED : VOLT_OK);
   VOLT_ASYNC_END(self);
 }
 
 volt_future *zookeeper_wait_future_(zookeeper *b) {
-  return volt_async_future(&b->wait.async, wait_run);
+  return volt_async_future(&b->wait.async, zookeeper_wait_run);
 }
 
 void zookeeper_wait_end_(zookeeper *b) {
-  socket_disarm(b);
+  zookeeper_socket_disarm(b);
   if (b->wait.is_timer_armed) volt_future_cancel(&b->wait.timer_op.as.future);
   b->wait.is_timer_armed = false;
 }

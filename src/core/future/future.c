@@ -81,7 +81,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
 
 volt_future *volt_future_known_(volt_future *f, int result) {
   static const volt_future_ops_ known_ops = {.operation = "volt_future_known",
-                                             .poll_ctx = volt_future_poll_slow_};
+                                             .poll_ctx = volt_future_poll_any_};
   volt_future_make_(f, &known_ops, NULL, 0);
   volt_future_set_result_(f, result);
   return f;
@@ -214,7 +214,7 @@ static void future_stop_timing(volt_future *f) {
   if (volt_future_state_(f) == TIMED) volt_wait_times_end_(f);
 }
 
-int volt_future_poll_slow_(volt_future *f, volt_ctx *ctx) {
+int volt_future_poll_any_(volt_future *f, volt_ctx *ctx) {
   future_check_made(f, "volt_future_poll", volt_future_state_(f) <= TIMED);
   if (volt_future_state_(f) == TIMED) return future_poll_timed(f, ctx);
   if (volt_future_state_(f) == READY) return volt_future_result_(f);
@@ -376,7 +376,7 @@ void volt_future_requeue_(volt_future *f, const volt_decision_ *d) {
 
 /* ---- block_on ---- */
 
-static void block_drop(void *ctx) {
+static void future_block_drop(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
@@ -411,7 +411,7 @@ struct blocked {
 
 /* Block until the next wake, or let others run if that is what the poll asks for. Returns false if
  * the deadline has passed. */
-static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadline_ns) {
+static bool future_block_await_poll(volt_future *f, struct blocked *b, uint64_t deadline_ns) {
   if (b->ctx.yield) {
     b->ctx.yield = false;
     volt_yield_();
@@ -440,14 +440,14 @@ int volt_future_wait_until(volt_future *f, uint64_t deadline_ns) {
   if (fiber) return fiber->block_on(fiber, f, deadline_ns);
   volt_check_blocks_("volt_future_wait_until", deadline_ns);
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
-  b.ctx.drop = block_drop;
+  b.ctx.drop = future_block_drop;
   b.ctx.registered = FIRST;
   volt_unparks_set_(&b.parker, FIRST);
   int result;
   do {
     b.ctx.budget = VOLT_CTX_BUDGET;
     result = volt_future_poll_ctx(f, &b.ctx);
-    if (result == VOLT_PENDING && !block_await_poll(f, &b, deadline_ns))
+    if (result == VOLT_PENDING && !future_block_await_poll(f, &b, deadline_ns))
       result = volt_future_give_up_(f);
   } while (result == VOLT_PENDING);
   if (b.ctx.registered != b.seen) volt_park_out_(&b.parker, b.ctx.registered);

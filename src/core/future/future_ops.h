@@ -12,7 +12,7 @@
  *
  * Each has
  *   poll_ctx    as volt_future_poll_ctx(). volt_future_poll_leaf_any_, of a leaf without a poll;
- *               volt_future_poll_slow_, of all others; or one of its own, so that the compiler
+ *               volt_future_poll_any_, of all others; or one of its own, so that the compiler
  *               knows the operations: of a leaf, volt_leaf_poll_ctx_() with them (leaf.h)
  *
  * A leaf waits with one waiter. It has
@@ -189,7 +189,7 @@ VOLT_API void volt_future_leave_(volt_future *f);
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
 
 /* volt_future_poll_ctx() of every future, whatever its state. */
-VOLT_API int volt_future_poll_slow_(volt_future *f, volt_ctx *ctx);
+VOLT_API int volt_future_poll_any_(volt_future *f, volt_ctx *ctx);
 
 /* The same of a leaf that has no poll(): what is usual is short. */
 VOLT_API int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx);

@@ -89,7 +89,7 @@ static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
     if (volt_future_state_(f) == VOLT_FUTURE_INIT_) {
       f->decision = ctx->decision;
       int result = start_fast ? start_fast(f, &ctx->waker) : ops->start(f, ctx->waker);
-      if (start_fast && result == VOLT_EAGAIN) return volt_future_poll_slow_(f, ctx);
+      if (start_fast && result == VOLT_EAGAIN) return volt_future_poll_any_(f, ctx);
       if (result != VOLT_PENDING) ctx->budget -= 1;
       return volt_leaf_started_(f, ctx, ops, result);
     }
@@ -101,7 +101,7 @@ static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
       }
     }
   }
-  return volt_future_poll_slow_(f, ctx);
+  return volt_future_poll_any_(f, ctx);
 }
 
 #endif

@@ -53,12 +53,12 @@ typedef struct sleeper_of_thread {
   int stage;
 } sleeper_of_thread;
 
-static sleeper_of_thread *sleeper_of(void) {
+static sleeper_of_thread *locals_sleeper_of(void) {
   static _Thread_local sleeper_of_thread own;
   return &own;
 }
 
-static void sleeper_ends(void *own) {
+static void locals_sleeper_ends(void *own) {
   sleeper_of_thread *of = (sleeper_of_thread *)own;
   of->stage = SLEEPER_ENDED;
   volt_sleeper_unlink_(&sleeper_list, &of->slot);
@@ -67,13 +67,13 @@ static void sleeper_ends(void *own) {
 #endif
 }
 
-static int32_t sleeper_tid(void) {
+static int32_t locals_sleeper_tid(void) {
   return (int32_t)syscall(SYS_gettid);
 }
 
-static void sleepers_after_fork(void) {
-  sleeper_of_thread *own = sleeper_of();
-  own->slot.tid = sleeper_tid();
+static void locals_sleepers_after_fork(void) {
+  sleeper_of_thread *own = locals_sleeper_of();
+  own->slot.tid = locals_sleeper_tid();
   volt_sleepers_forget_(&sleeper_list, own->stage == SLEEPER_USED ? &own->slot : NULL);
 }
 
@@ -82,7 +82,7 @@ const volt_debugger_ *volt_debugger_of_sync_(void) {
 }
 
 /* The library is unloaded, or the program ends: threads that end later have no slot any more. */
-static VOLT_AT_UNLOAD_ void sleepers_unload(void) {
+static VOLT_AT_UNLOAD_ void locals_sleepers_unload(void) {
   /* relaxed, no data: the key was made as the library was loaded */
   bool has_key = volt_exchange_relaxed(&sleeper_has_key, 0) != 0;
   volt_sleepers_close_(&sleeper_list);
@@ -90,10 +90,10 @@ static VOLT_AT_UNLOAD_ void sleepers_unload(void) {
 }
 
 volt_sleeper_slot_ *volt_thread_sleeper_(void) {
-  sleeper_of_thread *own = sleeper_of();
+  sleeper_of_thread *own = locals_sleeper_of();
   if (own->stage == SLEEPER_UNUSED && volt_load_relaxed(&sleeper_has_key)) {
     own->stage = SLEEPER_ENDED; /* meanwhile: with many keys, the next call allocates */
-    own->slot.tid = sleeper_tid();
+    own->slot.tid = locals_sleeper_tid();
     own->slot.number = volt_thread_number_();
     if (pthread_setspecific(sleeper_key, own) == 0) own->stage = SLEEPER_USED;
   }
@@ -129,7 +129,7 @@ volt_fifo_ *volt_fiber_futex_queue_(const void *address) {
 
 /* Locks may be held by threads that the child does not have: each is made anew. */
 static void locals_after_fork(void) {
-  sleepers_after_fork();
+  locals_sleepers_after_fork();
   fiber_futex_after_fork();
   volt_count_forget_();
 #if VOLT_SIGHT
@@ -141,6 +141,6 @@ static void locals_after_fork(void) {
 /* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
 static VOLT_AT_LOAD_(VOLT_FORK_SYNC_) void locals_load(void) {
   volt_debugger_sync_.sleepers = &sleeper_list;
-  volt_store_relaxed(&sleeper_has_key, pthread_key_create(&sleeper_key, sleeper_ends) == 0);
+  volt_store_relaxed(&sleeper_has_key, pthread_key_create(&sleeper_key, locals_sleeper_ends) == 0);
   volt_at_fork_(NULL, NULL, locals_after_fork);
 }

@@ -341,7 +341,7 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
     volt_count_claims_(kind->kind, 1, false);
     return false;
   }
-  volt_waiter_is_of_(w, waker);
+  volt_waiter_put_waker_(w, waker);
   if (*was_nudged) {
     volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by the unlock */
     word &= ~(NUDGED | ALL_LEFT);                        /* R3: the value is not 0 */

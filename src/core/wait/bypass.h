@@ -98,7 +98,7 @@ int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
              .cancel = volt_bypass_future_cancel_,                                      \
              .set_waker = volt_bypass_future_set_waker_,                                \
              .give_back = volt_bypass_future_give_back_,                                \
-             .poll_ctx = volt_future_poll_slow_,                                        \
+             .poll_ctx = volt_future_poll_any_,                                         \
              .poll = volt_bypass_future_poll_,                                          \
              .describe = (its_describe),                                                \
              .holds = VOLT_HOLDS_(its_holdable)},                                       \

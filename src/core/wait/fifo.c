@@ -125,7 +125,7 @@ bool volt_fifo_set_waker_(volt_fifo_ *q, volt_kind_ kind, volt_waiter *w, volt_w
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, kind, w, &word)) return false; /* R4: it calls the old waker */
-  volt_waiter_is_of_(w, waker);                                    /* R5 */
+  volt_waiter_put_waker_(w, waker);                                /* R5 */
   volt_fifo_unlock_exact_(q, word);
   return true;
 }

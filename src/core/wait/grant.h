@@ -56,7 +56,7 @@ static inline void volt_waiter_name_(volt_waiter *w) {
 }
 
 /* *w has this waker now. Without one it still waits for the same task: volt_future_leave_(). */
-static inline void volt_waiter_is_of_(volt_waiter *w, volt_waker waker) {
+static inline void volt_waiter_put_waker_(volt_waiter *w, volt_waker waker) {
   w->wake = waker.wake;
   w->ctx = waker.ctx;
 #if VOLT_SIGHT
@@ -70,7 +70,7 @@ static inline void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker wak
 #if VOLT_SIGHT
   w->who = 0;
 #endif
-  volt_waiter_is_of_(w, waker);
+  volt_waiter_put_waker_(w, waker);
   volt_waiter_name_(w);
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published when it is linked */
 }

@@ -49,7 +49,7 @@ int volt_epoll_init_(volt_epoll_ *e) {
   e->has_no_pwait2 = false;
   volt_store_relaxed(&e->watched, 0); /* not shared yet, like the next */
   volt_store_relaxed(&e->is_checked, 0);
-  volt_watch_init_(&e->table);
+  volt_watched_init_(&e->table);
   for (unsigned i = 0; i < VOLT_EPOLL_BELLS; i++) {
     e->bells[i].number = -1;
     volt_store_relaxed(&e->bells[i].state, 0); /* not shared yet */
@@ -58,14 +58,14 @@ int volt_epoll_init_(volt_epoll_ *e) {
 }
 
 bool volt_epoll_is_used_(volt_epoll_ *e) {
-  if (volt_watch_owns_any_(&e->table)) return true;
+  if (volt_watched_owns_any_(&e->table)) return true;
   volt_naps_end_(&e->naps); /* its timer is not the program's */
   return false;
 }
 
 void volt_epoll_destroy_(volt_epoll_ *e) {
   close(e->number);
-  volt_watch_free_(&e->table);
+  volt_watched_free_(&e->table);
 }
 
 /* mark 0: a doorbell, whose name is its worker; else the name is the number. */
@@ -79,13 +79,13 @@ static int epoll_add(volt_epoll_ *e, int number, uint32_t events, uint32_t mark,
 }
 
 int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark) {
-  *mark = volt_watch_add_(&e->table, d);
+  *mark = volt_watched_add_(&e->table, d);
   if (*mark == 0) return VOLT_ENOMEM;
   volt_fetch_add_relaxed(&e->watched, 1); /* a hint */
   int result = epoll_add(e, d->number, edges, *mark, (uint32_t)d->number);
   if (result != VOLT_OK) {
     volt_fetch_add_relaxed(&e->watched, UINT32_MAX); /* one less */
-    volt_watch_remove_(&e->table, d);
+    volt_watched_remove_(&e->table, d);
   }
   return result;
 }
@@ -97,7 +97,7 @@ void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d) {
   int before = errno;
   (void)epoll_ctl(e->number, EPOLL_CTL_DEL, d->number, &unused);
   errno = before;
-  volt_watch_remove_(&e->table, d);
+  volt_watched_remove_(&e->table, d);
   volt_fetch_add_relaxed(&e->watched, UINT32_MAX); /* one less */
 }
 
@@ -159,7 +159,7 @@ static bool epoll_report(volt_epoll_ *e, const struct epoll_event *events, int c
     uint32_t mark = (uint32_t)(data >> 32);
     if (mark == 0) {
       if (name != self) epoll_pass_on(e, name);
-    } else if (volt_watch_report_(&e->table, name, mark, events[i].events)) {
+    } else if (volt_watched_report_(&e->table, name, mark, events[i].events)) {
       any = true;
     }
   }
@@ -249,7 +249,7 @@ static bool epoll_is_used(volt_driver_ *driver) {
 }
 
 static void epoll_destroy(volt_driver_ *driver) {
-  volt_watch_check_disowned_(&epoll_of(driver)->table, volt_io_of_driver_(driver)->rt);
+  volt_watched_check_disowned_(&epoll_of(driver)->table, volt_io_of_driver_(driver)->rt);
   volt_naps_end_(&epoll_of(driver)->naps);
   volt_epoll_destroy_(epoll_of(driver));
   free(volt_container_of(volt_io_of_driver_(driver), epoll_io, io));

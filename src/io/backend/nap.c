@@ -42,7 +42,7 @@ static void nap_add(volt_naps_ *naps, volt_nap_entry_ *first, volt_nap_entry_ *l
 /* One tick has passed for an entry that no other thread sees. Returns whether it was reported. */
 static bool nap_is_over(volt_naps_ *naps, volt_nap_entry_ *nap) {
   if (--nap->ticks > 0) return false;
-  (void)volt_watch_report_(naps->table, nap->number, nap->mark, 0); /* R11 */
+  (void)volt_watched_report_(naps->table, nap->number, nap->mark, 0); /* R11 */
   free(nap);
   return true;
 }

@@ -256,7 +256,7 @@ static bool uring_is_used(volt_driver_ *driver) {
 
 static void uring_destroy(volt_driver_ *driver) {
   volt_uring_ *u = uring_of_driver(driver);
-  volt_watch_check_disowned_(&u->epoll.table, u->io.rt);
+  volt_watched_check_disowned_(&u->epoll.table, u->io.rt);
   volt_naps_end_(&u->epoll.naps);
   uring_free_rings(u, u->shares);
   volt_epoll_destroy_(&u->epoll);

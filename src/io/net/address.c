@@ -32,7 +32,7 @@ static int address_parse_unix(volt_address *a, const char *name) {
 }
 
 /* Returns the port, or -1. */
-static int parse_port(const char *text) {
+static int address_parse_port(const char *text) {
   int port = 0;
   if (!*text || strlen(text) > 5) return -1;
   for (; *text; text++) {
@@ -43,7 +43,7 @@ static int parse_port(const char *text) {
 }
 
 /* name: of an interface, or its number. Returns its number, or 0. */
-static uint32_t parse_scope(const char *name) {
+static uint32_t address_parse_scope(const char *name) {
   int saved = errno;
   unsigned index = if_nametoindex(name);
   errno = saved;
@@ -59,7 +59,7 @@ static int address_parse_v6(volt_address *a, char *host, int port) {
   char *scope = strchr(host, '%');
   if (scope) *scope++ = 0;
   if (inet_pton(AF_INET6, host, &a->as.v6.sin6_addr) != 1) return address_none(a, VOLT_EINVAL);
-  if (scope && !(a->as.v6.sin6_scope_id = parse_scope(scope)))
+  if (scope && !(a->as.v6.sin6_scope_id = address_parse_scope(scope)))
     return address_none(a, VOLT_ERRNO(ENODEV));
   a->as.v6.sin6_family = AF_INET6;
   a->as.v6.sin6_port = htons((uint16_t)port);
@@ -81,7 +81,7 @@ int volt_address_parse(volt_address *a, const char *text) {
   char host[INET6_ADDRSTRLEN + 1 + IF_NAMESIZE + 2];
   const char *colon = strrchr(text, ':');
   size_t size = colon ? (size_t)(colon - text) : sizeof host;
-  int port = colon ? parse_port(colon + 1) : -1;
+  int port = colon ? address_parse_port(colon + 1) : -1;
   if (port < 0 || size >= sizeof host) return VOLT_EINVAL;
   memcpy(host, text, size);
   host[size] = 0;
@@ -111,7 +111,7 @@ int volt_address_set(volt_address *a, const struct sockaddr *from, socklen_t siz
 
 /* ---- to text ---- */
 
-static void write_unix(const volt_address *a, char *to) {
+static void address_write_unix(const volt_address *a, char *to) {
   memcpy(to, "unix:", 5);
   to += 5;
   size_t size = a->size - PATH_AT;
@@ -131,7 +131,7 @@ const char *volt_address_text(const volt_address *a, char *to) {
   if (a->size < sizeof a->as.any.sa_family) {
     strcpy(to, "?");
   } else if (a->as.any.sa_family == AF_UNIX) {
-    write_unix(a, to);
+    address_write_unix(a, to);
   } else if (a->as.any.sa_family == AF_INET) {
     (void)inet_ntop(AF_INET, &a->as.v4.sin_addr, host, sizeof host);
     (void)snprintf(to, VOLT_ADDRESS_TEXT, "%s:%u", host, volt_address_port(a));

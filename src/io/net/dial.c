@@ -96,7 +96,7 @@ static void dial_describe(volt_future *f, volt_description_ *description) {
 
 static const volt_future_ops_ dial_ops = {.operation = "volt_dial",
                                           .cancel = dial_cancel,
-                                          .poll_ctx = volt_future_poll_slow_,
+                                          .poll_ctx = volt_future_poll_any_,
                                           .poll = dial_poll,
                                           .leave = dial_leave,
                                           .undo = dial_undo,

@@ -134,7 +134,7 @@ static const volt_future_ops_ close_ops = {.operation = "volt_fd_close",
                                            .cancel = close_cancel,
                                            .set_waker = close_set_waker,
                                            .outcome = close_outcome,
-                                           .poll_ctx = volt_future_poll_slow_,
+                                           .poll_ctx = volt_future_poll_any_,
                                            .poll = close_poll,
                                            .describe = volt_op_describe_,
                                            .ends_itself = true};

@@ -53,7 +53,7 @@ void volt_fd_take_number_(volt_fd *d, int number, unsigned kind) {
   volt_watch_table *numbers = d->io->numbers;
   d->number = number;
   d->kind = (uint8_t)kind;
-  d->stamp = numbers && number >= 0 ? volt_watch_own_(numbers, number) : 0;
+  d->stamp = numbers && number >= 0 ? volt_watched_own_(numbers, number) : 0;
 }
 
 static void fd_check_own(const volt_fd *d, const char *where, bool is_own) {
@@ -63,7 +63,7 @@ static void fd_check_own(const volt_fd *d, const char *where, bool is_own) {
 
 int volt_fd_give_number_(volt_fd *d, const char *where) {
   int number = d->number;
-  fd_check_own(d, where, !d->stamp || volt_watch_disown_(d->io->numbers, number, d->stamp));
+  fd_check_own(d, where, !d->stamp || volt_watched_disown_(d->io->numbers, number, d->stamp));
   d->number = -1;
   d->stamp = 0;
   return number;
@@ -256,7 +256,7 @@ int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
   int kind = flags & VOLT_FD_SHARED ? fd_kind_of_shared(io->sys, number)
                                     : volt_fd_prepare_(io->sys, number);
   if (kind < 0) return VOLT_ERRNO(-kind);
-  if (io->numbers && volt_watch_is_owned_(io->numbers, number)) return VOLT_ERRNO(EEXIST);
+  if (io->numbers && volt_watched_is_owned_(io->numbers, number)) return VOLT_ERRNO(EEXIST);
   volt_fd_set_(d, io, number, (unsigned)kind);
   return VOLT_OK;
 }
@@ -284,7 +284,7 @@ void volt_fd_move_(volt_fd *to, volt_fd *from) {
   volt_fd_check_idle_(from, "volt_fd_move");
   volt_fd_unwatch_(from);
   fd_check_own(from, "volt_fd_move",
-               !from->stamp || volt_watch_is_of_(from->io->numbers, from->number, from->stamp));
+               !from->stamp || volt_watched_is_of_(from->io->numbers, from->number, from->stamp));
   volt_fd_set_(to, from->io, from->number, from->kind);
   from->number = -1;
   from->stamp = 0;

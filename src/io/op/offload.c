@@ -71,13 +71,13 @@ static void offload_give_back(volt_future *f) {
   if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(volt_op_of_(f)->fd);
 }
 
-#define OFFLOAD_TABLE(operation_, give_back_)                                                \
-  {                                                                                          \
-    .operation = (operation_), .kind = VOLT_KIND_IO_, .start = volt_blocking_start_,         \
-    .cancel = volt_blocking_cancel_, .set_waker = volt_blocking_set_waker_,                  \
-    .give_back = (give_back_), .outcome = volt_blocking_outcome_,                            \
-    .poll_ctx = volt_future_poll_slow_, .poll = offload_poll, .describe = volt_op_describe_, \
-    .ends_itself = true                                                                      \
+#define OFFLOAD_TABLE(operation_, give_back_)                                               \
+  {                                                                                         \
+    .operation = (operation_), .kind = VOLT_KIND_IO_, .start = volt_blocking_start_,        \
+    .cancel = volt_blocking_cancel_, .set_waker = volt_blocking_set_waker_,                 \
+    .give_back = (give_back_), .outcome = volt_blocking_outcome_,                           \
+    .poll_ctx = volt_future_poll_any_, .poll = offload_poll, .describe = volt_op_describe_, \
+    .ends_itself = true                                                                     \
   }
 
 /* What was moved stands. */

@@ -404,12 +404,12 @@ void volt_op_describe_(volt_future *f, volt_description_ *description) {
   volt_describe_state_(description, "%d%s", volt_op_number_(op), where);
 }
 
-#define OP_TABLE(operation_, give_back_)                                                \
-  {                                                                                     \
-    .operation = (operation_), .kind = VOLT_KIND_IO_, .cancel = op_cancel,              \
-    .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome,        \
-    .poll_ctx = volt_future_poll_slow_, .poll = op_poll, .describe = volt_op_describe_, \
-    .ends_itself = true                                                                 \
+#define OP_TABLE(operation_, give_back_)                                               \
+  {                                                                                    \
+    .operation = (operation_), .kind = VOLT_KIND_IO_, .cancel = op_cancel,             \
+    .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome,       \
+    .poll_ctx = volt_future_poll_any_, .poll = op_poll, .describe = volt_op_describe_, \
+    .ends_itself = true                                                                \
   }
 
 /* What was moved stands. */

@@ -24,21 +24,21 @@
 #include "op.h"
 #include "watched.h"
 
-void volt_watch_init_(volt_watch_table *table) {
+void volt_watched_init_(volt_watch_table *table) {
   volt_store_relaxed(&table->owned, 0); /* not shared yet */
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
     volt_store_relaxed(&table->chunks[i], NULL); /* not shared yet */
   }
 }
 
-void volt_watch_free_(volt_watch_table *table) {
+void volt_watched_free_(volt_watch_table *table) {
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
     free(volt_load_relaxed(&table->chunks[i])); /* no other thread uses it */
   }
 }
 
 /* The chunk of a number, and the number's place there. */
-static unsigned watch_chunk(uint32_t number, uint32_t *place) {
+static unsigned watched_chunk(uint32_t number, uint32_t *place) {
   unsigned chunk = 0;
   uint32_t slots = VOLT_WATCH_FIRST;
   while (number >= slots && chunk + 1 < VOLT_WATCH_CHUNKS) {
@@ -50,15 +50,15 @@ static unsigned watch_chunk(uint32_t number, uint32_t *place) {
   return chunk;
 }
 
-static volt_watch_slot *watch_find(volt_watch_table *table, uint32_t number) {
+static volt_watch_slot *watched_find(volt_watch_table *table, uint32_t number) {
   uint32_t place;
-  unsigned chunk = watch_chunk(number, &place);
+  unsigned chunk = watched_chunk(number, &place);
   /* io:W1 <- io:W2: the slots are all-zero */
   volt_watch_slot *slots = volt_load_acquire(&table->chunks[chunk]);
   return slots ? &slots[place] : NULL;
 }
 
-static volt_watch_slot *watch_new_chunk(volt_watch_table *table, unsigned chunk) {
+static volt_watch_slot *watched_new_chunk(volt_watch_table *table, unsigned chunk) {
   size_t count = (size_t)VOLT_WATCH_FIRST << chunk;
   volt_watch_slot *fresh = (volt_watch_slot *)calloc(count, sizeof *fresh);
   volt_watch_slot *seen = NULL;
@@ -72,17 +72,17 @@ static volt_watch_slot *watch_new_chunk(volt_watch_table *table, unsigned chunk)
   return volt_load_acquire(&table->chunks[chunk]);
 }
 
-static volt_watch_slot *watch_find_or_make(volt_watch_table *table, uint32_t number) {
+static volt_watch_slot *watched_find_or_make(volt_watch_table *table, uint32_t number) {
   uint32_t place;
-  unsigned chunk = watch_chunk(number, &place);
-  volt_watch_slot *slot = watch_find(table, number);
+  unsigned chunk = watched_chunk(number, &place);
+  volt_watch_slot *slot = watched_find(table, number);
   if (slot) return slot;
-  volt_watch_slot *slots = watch_new_chunk(table, chunk);
+  volt_watch_slot *slots = watched_new_chunk(table, chunk);
   return slots ? &slots[place] : NULL;
 }
 
-uint32_t volt_watch_add_(volt_watch_table *table, volt_fd *d) {
-  volt_watch_slot *slot = watch_find_or_make(table, (uint32_t)d->number);
+uint32_t volt_watched_add_(volt_watch_table *table, volt_fd *d) {
+  volt_watch_slot *slot = watched_find_or_make(table, (uint32_t)d->number);
   if (!slot) return 0;
   volt_short_lock_lock_(&slot->lock);
   slot->mark = slot->mark + 1 >= UINT32_MAX ? 1 : slot->mark + 1; /* UINT32_MAX: fd.c's own */
@@ -92,22 +92,22 @@ uint32_t volt_watch_add_(volt_watch_table *table, volt_fd *d) {
   return mark;
 }
 
-void volt_watch_remove_(volt_watch_table *table, volt_fd *d) {
-  volt_watch_slot *slot = watch_find(table, (uint32_t)d->number);
+void volt_watched_remove_(volt_watch_table *table, volt_fd *d) {
+  volt_watch_slot *slot = watched_find(table, (uint32_t)d->number);
   volt_short_lock_lock_(&slot->lock);
   slot->fd = NULL;
   volt_short_lock_unlock_(&slot->lock);
 }
 
 /* I6 is for the owner of *d to keep. */
-static void watch_check_place(const volt_fd *d, uint32_t number) {
+static void watched_check_place(const volt_fd *d, uint32_t number) {
   VOLT_CHECK((uint32_t)d->number == number, "volt_fd",
              "%p (descriptor %u) was moved, or freed, before it was closed", (const void *)d,
              number);
 }
 
-bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits) {
-  volt_watch_slot *slot = watch_find(table, number);
+bool volt_watched_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits) {
+  volt_watch_slot *slot = watched_find(table, number);
   bool is_there = slot != NULL;
   bool more = is_there;
   while (more) {
@@ -115,7 +115,7 @@ bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark,
     claims.count = 0;
     volt_short_lock_lock_(&slot->lock);
     is_there = slot->fd && slot->mark == mark; /* R7 */
-    if (is_there) watch_check_place(slot->fd, number);
+    if (is_there) watched_check_place(slot->fd, number);
     more = is_there && volt_fd_claim_ready_(slot->fd, bits, &claims);
     volt_short_lock_unlock_(&slot->lock);
     volt_claims_grant_(&claims);
@@ -125,8 +125,8 @@ bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark,
 
 /* ---- whose numbers they are ---- */
 
-uint32_t volt_watch_own_(volt_watch_table *table, int number) {
-  volt_watch_slot *slot = watch_find_or_make(table, (uint32_t)number);
+uint32_t volt_watched_own_(volt_watch_table *table, int number) {
+  volt_watch_slot *slot = watched_find_or_make(table, (uint32_t)number);
   if (!slot) return 0;
   /* relaxed, no data, as below: it shows misuse */
   uint32_t before = volt_load_relaxed(&slot->owner);
@@ -137,18 +137,18 @@ uint32_t volt_watch_own_(volt_watch_table *table, int number) {
   return stamp;
 }
 
-bool volt_watch_is_owned_(volt_watch_table *table, int number) {
-  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+bool volt_watched_is_owned_(volt_watch_table *table, int number) {
+  volt_watch_slot *slot = watched_find(table, (uint32_t)number);
   return slot && volt_load_relaxed(&slot->owner) & 1; /* shows misuse */
 }
 
-bool volt_watch_is_of_(volt_watch_table *table, int number, uint32_t stamp) {
-  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+bool volt_watched_is_of_(volt_watch_table *table, int number, uint32_t stamp) {
+  volt_watch_slot *slot = watched_find(table, (uint32_t)number);
   return slot && volt_load_relaxed(&slot->owner) == stamp; /* shows misuse */
 }
 
-bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
-  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp) {
+  volt_watch_slot *slot = watched_find(table, (uint32_t)number);
   /* relaxed, no data: it shows misuse */
   if (!slot || !volt_cas_relaxed(&slot->owner, &stamp, stamp - 1)) return false;
   /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13) */
@@ -157,13 +157,13 @@ bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
 }
 
 /* What waits for it, if that is known. */
-static const char *watch_waiting(const volt_watch_slot *slot) {
+static const char *watched_waiting(const volt_watch_slot *slot) {
   const volt_op *op = slot->fd ? slot->fd->waiting : NULL;
   return op ? op->as.future.ops->operation : NULL;
 }
 
 /* The first slot of a number that a volt_fd has; NULL: there is none. */
-static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, uint32_t *number) {
+static const volt_watch_slot *watched_first_owned(const volt_watch_table *table, uint32_t *number) {
   uint32_t first = 0;
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
     const volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* the runtime is over */
@@ -177,16 +177,16 @@ static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, u
   return NULL;
 }
 
-bool volt_watch_owns_any_(const volt_watch_table *table) {
+bool volt_watched_owns_any_(const volt_watch_table *table) {
   /* io:E2 <- io:E1: its last owner uses the table no more (R13) */
   return volt_load_acquire(&table->owned) != 0;
 }
 
-void volt_watch_check_disowned_(const volt_watch_table *table, volt_rt *rt) {
+void volt_watched_check_disowned_(const volt_watch_table *table, volt_rt *rt) {
   uint32_t number = 0;
-  const volt_watch_slot *slot = watch_first_owned(table, &number);
+  const volt_watch_slot *slot = watched_first_owned(table, &number);
   if (!slot) return;
-  const char *waits = watch_waiting(slot);
+  const char *waits = watched_waiting(slot);
   volt_panic_("volt_rt_destroy", "%p: descriptor %u is open: close it before (%s%s)", (void *)rt,
               number, waits ? "an operation waits: " : "nothing waits for it", waits ? waits : "");
 }

@@ -26,37 +26,37 @@ typedef struct volt_watch_table {
   VOLT_ATOMIC(uint32_t) owned; /* numbers that a volt_fd has */
 } volt_watch_table;
 
-void volt_watch_init_(volt_watch_table *table);
-void volt_watch_free_(volt_watch_table *table);
+void volt_watched_init_(volt_watch_table *table);
+void volt_watched_free_(volt_watch_table *table);
 
 /* d is watched from here on. Returns its mark, or 0: no memory. */
-uint32_t volt_watch_add_(volt_watch_table *table, volt_fd *d);
+uint32_t volt_watched_add_(volt_watch_table *table, volt_fd *d);
 
 /* d is not watched any more. When this returns, no thread uses d for a report, nor will one. */
-void volt_watch_remove_(volt_watch_table *table, volt_fd *d);
+void volt_watched_remove_(volt_watch_table *table, volt_fd *d);
 
 /* The descriptor of that number and mark is ready for bits. Does nothing if that is gone. Returns
  * whether it was there. */
-bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits);
+bool volt_watched_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits);
 
 /* A volt_fd takes a number over, whichever had it before. Returns its stamp, or 0: no memory; then
  * misuse of it is not noticed. */
-uint32_t volt_watch_own_(volt_watch_table *table, int number);
+uint32_t volt_watched_own_(volt_watch_table *table, int number);
 
 /* Whether a volt_fd has that number. */
-bool volt_watch_is_owned_(volt_watch_table *table, int number);
+bool volt_watched_is_owned_(volt_watch_table *table, int number);
 /* Whether the volt_fd of that stamp still has it. */
-bool volt_watch_is_of_(volt_watch_table *table, int number, uint32_t stamp);
+bool volt_watched_is_of_(volt_watch_table *table, int number, uint32_t stamp);
 
 /* The volt_fd of that stamp gives its number up, and its owner uses neither the table nor the back end
  * for it any more. Returns false: it has not had it any more. */
-bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp);
+bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp);
 
 /* The runtime of them is about to end. Whether a volt_fd has a number: if not, no thread uses the table
  * or what its descriptors were of. */
-bool volt_watch_owns_any_(const volt_watch_table *table);
+bool volt_watched_owns_any_(const volt_watch_table *table);
 
 /* The same: abort if one has. */
-void volt_watch_check_disowned_(const volt_watch_table *table, volt_rt *rt);
+void volt_watched_check_disowned_(const volt_watch_table *table, volt_rt *rt);
 
 #endif

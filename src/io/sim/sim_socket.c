@@ -34,7 +34,7 @@ void volt_sim_socket_free_(volt_sim_socket_ *s) {
   free(s);
 }
 
-static int socket_open(volt_io_ *io, int domain, int type, int protocol) {
+static int sim_socket_open(volt_io_ *io, int domain, int type, int protocol) {
   (void)protocol;
   type &= ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (domain != AF_INET && domain != AF_INET6 && domain != AF_UNIX) return -EAFNOSUPPORT;
@@ -50,7 +50,7 @@ static int socket_open(volt_io_ *io, int domain, int type, int protocol) {
   return s->number;
 }
 
-static int socket_close(int fd) {
+static int sim_socket_close(int fd) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return volt_sys_real_.close(fd);
   if (s->type == SOCK_STREAM) {
@@ -64,21 +64,21 @@ static int socket_close(int fd) {
 }
 
 /* Two sockets that are connected. Returns 0, or a negative errno. */
-static int socket_pair(volt_io_ *io, int type, int number[2]) {
+static int sim_socket_pair(volt_io_ *io, int type, int number[2]) {
   if (type != SOCK_STREAM) return -EPROTONOSUPPORT;
-  number[0] = socket_open(io, AF_UNIX, type, 0);
+  number[0] = sim_socket_open(io, AF_UNIX, type, 0);
   if (number[0] < 0) return number[0];
-  number[1] = socket_open(io, AF_UNIX, type, 0);
+  number[1] = sim_socket_open(io, AF_UNIX, type, 0);
   int result = number[1] < 0 ? number[1] : 0;
   volt_sim_socket_ *one = volt_sim_find_(number[0]), *other = volt_sim_find_(number[1]);
   if (result == 0 && volt_sim_conn_make_(one, other)) return 0;
-  socket_close(number[0]);
-  if (number[1] >= 0) socket_close(number[1]);
+  sim_socket_close(number[0]);
+  if (number[1] >= 0) sim_socket_close(number[1]);
   return result < 0 ? result : -ENOMEM;
 }
 
-static int socket_pipe(volt_io_ *io, int number[2]) {
-  int result = socket_pair(io, SOCK_STREAM, number);
+static int sim_socket_pipe(volt_io_ *io, int number[2]) {
+  int result = sim_socket_pair(io, SOCK_STREAM, number);
   if (result < 0) return result;
   volt_sim_stream_shutdown_(volt_sim_find_(number[0]), SHUT_WR);
   volt_sim_stream_shutdown_(volt_sim_find_(number[1]), SHUT_RD);
@@ -86,30 +86,30 @@ static int socket_pipe(volt_io_ *io, int number[2]) {
 }
 
 /* An address of a unix socket exists as long as its socket. */
-static int socket_unlink(const char *path) {
+static int sim_socket_unlink(const char *path) {
   (void)path;
   return 0;
 }
 
-static int socket_kind(int fd) {
+static int sim_socket_kind(int fd) {
   const volt_sim_socket_ *s = volt_sim_find_(fd);
   return s ? VOLT_FD_OTHER_ : volt_sys_real_.kind(fd); /* by a fault a read may be short */
 }
 
-static int socket_unblock(int fd) {
+static int sim_socket_unblock(int fd) {
   return volt_sim_is_number_(fd) ? 0 : volt_sys_real_.unblock(fd);
 }
 
 /* ---- addresses ---- */
 
 /* Where the port of an address of this family is, in network order; NULL: it has none. */
-static in_port_t *address_port(struct sockaddr_storage *a) {
+static in_port_t *sim_address_port(struct sockaddr_storage *a) {
   if (a->ss_family == AF_INET) return &((struct sockaddr_in *)(void *)a)->sin_port;
   if (a->ss_family == AF_INET6) return &((struct sockaddr_in6 *)(void *)a)->sin6_port;
   return NULL;
 }
 
-static bool address_is_any(const struct sockaddr_storage *a) {
+static bool sim_address_is_any(const struct sockaddr_storage *a) {
   static const struct in6_addr any6 = IN6ADDR_ANY_INIT;
   if (a->ss_family == AF_INET) {
     return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
@@ -119,13 +119,13 @@ static bool address_is_any(const struct sockaddr_storage *a) {
   return memcmp(mine, &any6, sizeof any6) == 0;
 }
 
-static bool address_is_at(volt_sim_socket_ *s, const void *address, socklen_t size) {
+static bool sim_address_is_at(volt_sim_socket_ *s, const void *address, socklen_t size) {
   struct sockaddr_storage a = {0};
   memcpy(&a, address, size);
   if (s->local_size == 0 || s->local.ss_family != a.ss_family) return false;
-  in_port_t *mine = address_port(&s->local), *other = address_port(&a);
+  in_port_t *mine = sim_address_port(&s->local), *other = sim_address_port(&a);
   if (mine && other && *mine != *other) return false;
-  if (mine && address_is_any(&s->local)) return true;
+  if (mine && sim_address_is_any(&s->local)) return true;
   return s->local_size == size && memcmp(&s->local, &a, size) == 0;
 }
 
@@ -133,12 +133,14 @@ volt_sim_socket_ *volt_sim_find_address_(volt_sim_net_ *net, int type, const voi
                                          socklen_t size) {
   for (volt_sim_socket_ *s = net->all; s; s = s->next) {
     bool may_have = type == SOCK_DGRAM || s->state == VOLT_SIM_LISTENS_;
-    if (s->type == type && may_have && s->number >= 0 && address_is_at(s, address, size)) return s;
+    if (s->type == type && may_have && s->number >= 0 && sim_address_is_at(s, address, size))
+      return s;
   }
   return NULL;
 }
 
-static bool address_is_sound(const volt_sim_socket_ *s, const struct sockaddr *a, socklen_t size) {
+static bool sim_address_is_sound(const volt_sim_socket_ *s, const struct sockaddr *a,
+                                 socklen_t size) {
   bool fits = size >= sizeof a->sa_family && size <= sizeof s->local;
   if (!fits || a->sa_family != s->domain) return false;
   if (s->domain == AF_INET) return size >= sizeof(struct sockaddr_in);
@@ -146,7 +148,7 @@ static bool address_is_sound(const volt_sim_socket_ *s, const struct sockaddr *a
 }
 
 /* A socket without an address gets one, with a port that none had before. */
-static void socket_name(volt_sim_socket_ *s) {
+static void sim_socket_name(volt_sim_socket_ *s) {
   if (s->local_size == 0) {
     s->local.ss_family = (sa_family_t)s->domain;
     s->local_size = s->domain == AF_INET    ? sizeof(struct sockaddr_in)
@@ -158,69 +160,69 @@ static void socket_name(volt_sim_socket_ *s) {
       ((struct sockaddr_in6 *)(void *)&s->local)->sin6_addr = in6addr_loopback;
     }
   }
-  in_port_t *port = address_port(&s->local);
+  in_port_t *port = sim_address_port(&s->local);
   if (port && *port == 0) *port = htons(s->net->next_port++);
 }
 
-static int socket_bind(int fd, const struct sockaddr *at, socklen_t size) {
+static int sim_socket_bind(int fd, const struct sockaddr *at, socklen_t size) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
-  if (s->local_size > 0 || !address_is_sound(s, at, size)) return -EINVAL;
+  if (s->local_size > 0 || !sim_address_is_sound(s, at, size)) return -EINVAL;
   for (volt_sim_socket_ *other = s->net->all; other; other = other->next) {
     bool is_rival = other->type == s->type && other->number >= 0 && !other->conn;
-    if (is_rival && address_is_at(other, at, size)) return -EADDRINUSE;
+    if (is_rival && sim_address_is_at(other, at, size)) return -EADDRINUSE;
   }
   memcpy(&s->local, at, size);
   s->local_size = size;
-  socket_name(s);
+  sim_socket_name(s);
   return 0;
 }
 
-static int socket_listen(int fd, int backlog) {
+static int sim_socket_listen(int fd, int backlog) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->type != SOCK_STREAM) return -EOPNOTSUPP;
   if (s->state != VOLT_SIM_IDLE_ && s->state != VOLT_SIM_LISTENS_) return -EINVAL;
-  socket_name(s);
+  sim_socket_name(s);
   s->state = VOLT_SIM_LISTENS_;
   s->backlog_max = backlog > 0 ? (unsigned)backlog : 1;
   return 0;
 }
 
-static int address_copy(const struct sockaddr_storage *from, socklen_t from_size,
-                        struct sockaddr *to, socklen_t *size) {
+static int sim_address_copy(const struct sockaddr_storage *from, socklen_t from_size,
+                            struct sockaddr *to, socklen_t *size) {
   memcpy(to, from, *size < from_size ? *size : from_size);
   *size = from_size;
   return 0;
 }
 
-static int socket_local(int fd, struct sockaddr *address, socklen_t *size) {
+static int sim_socket_local(int fd, struct sockaddr *address, socklen_t *size) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
-  return s ? address_copy(&s->local, s->local_size, address, size) : -ENOTSOCK;
+  return s ? sim_address_copy(&s->local, s->local_size, address, size) : -ENOTSOCK;
 }
 
-static int socket_peer(int fd, struct sockaddr *address, socklen_t *size) {
+static int sim_socket_peer(int fd, struct sockaddr *address, socklen_t *size) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->type == SOCK_STREAM && s->state != VOLT_SIM_CONNECTED_) return -ENOTCONN;
-  return s->peer_size > 0 ? address_copy(&s->peer, s->peer_size, address, size) : -ENOTCONN;
+  return s->peer_size > 0 ? sim_address_copy(&s->peer, s->peer_size, address, size) : -ENOTCONN;
 }
 
 /* ---- connections ---- */
 
-static int socket_connect(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+static int sim_socket_connect(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
   (void)is_shared;
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
-  if (!address_is_sound(s, to, size)) return -EINVAL;
-  socket_name(s);
+  if (!sim_address_is_sound(s, to, size)) return -EINVAL;
+  sim_socket_name(s);
   if (s->type == SOCK_STREAM) return volt_sim_connect_(s, to, size);
   memcpy(&s->peer, to, size);
   s->peer_size = size;
   return 0;
 }
 
-static int socket_connected(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+static int sim_socket_connected(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
   (void)is_shared;
   (void)to;
   (void)size;
@@ -232,7 +234,7 @@ static int socket_connected(int fd, const struct sockaddr *to, socklen_t size, b
   return -error;
 }
 
-static int socket_accept(int fd) {
+static int sim_socket_accept(int fd) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->state != VOLT_SIM_LISTENS_) return -EINVAL;
@@ -251,7 +253,7 @@ static int socket_accept(int fd) {
   return server->number;
 }
 
-static int socket_shutdown(int fd, int how) {
+static int sim_socket_shutdown(int fd, int how) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->type == SOCK_STREAM) return volt_sim_stream_shutdown_(s, how);
@@ -260,7 +262,7 @@ static int socket_shutdown(int fd, int how) {
   return 0;
 }
 
-static int socket_setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
+static int sim_socket_setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
   (void)level;
   (void)name;
   (void)value;
@@ -272,7 +274,7 @@ uint32_t volt_sim_ready_(volt_sim_socket_ *s) {
   return s->type == SOCK_STREAM ? volt_sim_stream_ready_(s) : volt_sim_datagram_ready_(s);
 }
 
-static int socket_ready(int fd, short events) {
+static int sim_socket_ready(int fd, short events) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return volt_sys_real_.ready(fd, events);
   uint32_t bits = volt_sim_ready_(s);
@@ -284,8 +286,8 @@ static int socket_ready(int fd, short events) {
 enum { PARTS_MAX = 1024 }; /* as the system has it */
 
 /* On a stream: one part after the other, until one is not moved whole. */
-static ssize_t stream_each(volt_sim_socket_ *s, const struct iovec *parts, size_t count,
-                           ssize_t (*move)(volt_sim_socket_ *, const struct iovec *)) {
+static ssize_t sim_stream_each(volt_sim_socket_ *s, const struct iovec *parts, size_t count,
+                               ssize_t (*move)(volt_sim_socket_ *, const struct iovec *)) {
   ssize_t total = 0;
   for (size_t i = 0; i < count; i++) {
     if (parts[i].iov_len == 0) continue;
@@ -301,19 +303,19 @@ static ssize_t stream_each(volt_sim_socket_ *s, const struct iovec *parts, size_
   return total;
 }
 
-static ssize_t stream_recv_part(volt_sim_socket_ *s, const struct iovec *part) {
+static ssize_t sim_stream_recv_part(volt_sim_socket_ *s, const struct iovec *part) {
   return volt_sim_stream_recv_(s, part->iov_base, part->iov_len, false);
 }
 
-static ssize_t stream_peek_part(volt_sim_socket_ *s, const struct iovec *part) {
+static ssize_t sim_stream_peek_part(volt_sim_socket_ *s, const struct iovec *part) {
   return volt_sim_stream_recv_(s, part->iov_base, part->iov_len, true);
 }
 
-static ssize_t stream_send_part(volt_sim_socket_ *s, const struct iovec *part) {
+static ssize_t sim_stream_send_part(volt_sim_socket_ *s, const struct iovec *part) {
   return volt_sim_stream_send_(s, part->iov_base, part->iov_len);
 }
 
-static ssize_t socket_recvmsg(int fd, struct msghdr *message, int flags) {
+static ssize_t sim_socket_recvmsg(int fd, struct msghdr *message, int flags) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->type == SOCK_DGRAM) return volt_sim_datagram_recv_(s, message, flags);
@@ -322,94 +324,95 @@ static ssize_t socket_recvmsg(int fd, struct msghdr *message, int flags) {
   message->msg_flags = 0;
   bool peeks = flags & MSG_PEEK; /* the first part only: enough to see what comes */
   size_t count = peeks && message->msg_iovlen > 1 ? 1 : (size_t)message->msg_iovlen;
-  return stream_each(s, message->msg_iov, count, peeks ? stream_peek_part : stream_recv_part);
+  return sim_stream_each(s, message->msg_iov, count,
+                         peeks ? sim_stream_peek_part : sim_stream_recv_part);
 }
 
-static ssize_t socket_sendmsg(int fd, const struct msghdr *message, int flags) {
+static ssize_t sim_socket_sendmsg(int fd, const struct msghdr *message, int flags) {
   (void)flags;
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
-  socket_name(s);
+  sim_socket_name(s);
   if (s->type == SOCK_DGRAM) return volt_sim_datagram_send_(s, message);
   if (message->msg_controllen > 0) return -EOPNOTSUPP;
-  return stream_each(s, message->msg_iov, (size_t)message->msg_iovlen, stream_send_part);
+  return sim_stream_each(s, message->msg_iov, (size_t)message->msg_iovlen, sim_stream_send_part);
 }
 
-static ssize_t socket_recv(int fd, void *to, size_t size, int flags) {
+static ssize_t sim_socket_recv(int fd, void *to, size_t size, int flags) {
   struct iovec part = {.iov_base = to, .iov_len = size};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  return socket_recvmsg(fd, &message, flags);
+  return sim_socket_recvmsg(fd, &message, flags);
 }
 
-static ssize_t socket_send(int fd, const void *from, size_t size, int flags) {
+static ssize_t sim_socket_send(int fd, const void *from, size_t size, int flags) {
   struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  return socket_sendmsg(fd, &message, flags);
+  return sim_socket_sendmsg(fd, &message, flags);
 }
 
-static ssize_t socket_readv(int fd, const struct iovec *parts, int count, off_t at) {
+static ssize_t sim_socket_readv(int fd, const struct iovec *parts, int count, off_t at) {
   if (!volt_sim_is_number_(fd)) return volt_sys_real_.readv(fd, parts, count, at);
   if (at != -1) return -ESPIPE;
   if (count < 0 || count > PARTS_MAX) return -EINVAL;
   struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
                            .msg_iovlen = (uint16_t)count};
-  return socket_recvmsg(fd, &message, 0);
+  return sim_socket_recvmsg(fd, &message, 0);
 }
 
-static ssize_t socket_writev(int fd, const struct iovec *parts, int count, off_t at) {
+static ssize_t sim_socket_writev(int fd, const struct iovec *parts, int count, off_t at) {
   if (!volt_sim_is_number_(fd)) return volt_sys_real_.writev(fd, parts, count, at);
   if (at != -1) return -ESPIPE;
   if (count < 0 || count > PARTS_MAX) return -EINVAL;
   struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
                            .msg_iovlen = (uint16_t)count};
-  return socket_sendmsg(fd, &message, 0);
+  return sim_socket_sendmsg(fd, &message, 0);
 }
 
-static ssize_t file_readv_now(int fd, const struct iovec *parts, int count, off_t at) {
+static ssize_t sim_file_readv_now(int fd, const struct iovec *parts, int count, off_t at) {
   if (volt_sim_is_number_(fd)) return -EOPNOTSUPP;
   return volt_sys_real_.readv_now(fd, parts, count, at);
 }
 
-static ssize_t socket_sendfile(int to, int from, off_t at, size_t size) {
+static ssize_t sim_socket_sendfile(int to, int from, off_t at, size_t size) {
   if (!volt_sim_is_number_(to)) return volt_sys_real_.sendfile(to, from, at, size);
   uint8_t bytes[4096];
   struct iovec part = {.iov_base = bytes, .iov_len = size < sizeof bytes ? size : sizeof bytes};
   ssize_t n = volt_sys_real_.readv(from, &part, 1, at);
-  return n > 0 ? socket_send(to, bytes, (size_t)n, 0) : n;
+  return n > 0 ? sim_socket_send(to, bytes, (size_t)n, 0) : n;
 }
 
-static int file_sync(int fd, int data_only) {
+static int sim_file_sync(int fd, int data_only) {
   return volt_sim_is_number_(fd) ? -EINVAL : volt_sys_real_.sync(fd, data_only);
 }
 
-static int file_open(int directory, const char *path, int flags, mode_t mode) {
+static int sim_file_open(int directory, const char *path, int flags, mode_t mode) {
   return volt_sys_real_.open(directory, path, flags, mode);
 }
 
-const volt_sys_ volt_sys_simulated_ = {.recv = socket_recv,
-                                       .send = socket_send,
-                                       .recvmsg = socket_recvmsg,
-                                       .sendmsg = socket_sendmsg,
-                                       .readv = socket_readv,
-                                       .writev = socket_writev,
-                                       .readv_now = file_readv_now,
-                                       .sendfile = socket_sendfile,
-                                       .accept = socket_accept,
-                                       .connect = socket_connect,
-                                       .connected = socket_connected,
-                                       .ready = socket_ready,
-                                       .sync = file_sync,
-                                       .open = file_open,
-                                       .close = socket_close,
-                                       .socket = socket_open,
-                                       .bind = socket_bind,
-                                       .listen = socket_listen,
-                                       .shutdown = socket_shutdown,
-                                       .setsockopt = socket_setsockopt,
-                                       .local = socket_local,
-                                       .kind = socket_kind,
-                                       .unblock = socket_unblock,
-                                       .pair = socket_pair,
-                                       .pipe = socket_pipe,
-                                       .unlink = socket_unlink,
-                                       .peer = socket_peer};
+const volt_sys_ volt_sys_simulated_ = {.recv = sim_socket_recv,
+                                       .send = sim_socket_send,
+                                       .recvmsg = sim_socket_recvmsg,
+                                       .sendmsg = sim_socket_sendmsg,
+                                       .readv = sim_socket_readv,
+                                       .writev = sim_socket_writev,
+                                       .readv_now = sim_file_readv_now,
+                                       .sendfile = sim_socket_sendfile,
+                                       .accept = sim_socket_accept,
+                                       .connect = sim_socket_connect,
+                                       .connected = sim_socket_connected,
+                                       .ready = sim_socket_ready,
+                                       .sync = sim_file_sync,
+                                       .open = sim_file_open,
+                                       .close = sim_socket_close,
+                                       .socket = sim_socket_open,
+                                       .bind = sim_socket_bind,
+                                       .listen = sim_socket_listen,
+                                       .shutdown = sim_socket_shutdown,
+                                       .setsockopt = sim_socket_setsockopt,
+                                       .local = sim_socket_local,
+                                       .kind = sim_socket_kind,
+                                       .unblock = sim_socket_unblock,
+                                       .pair = sim_socket_pair,
+                                       .pipe = sim_socket_pipe,
+                                       .unlink = sim_socket_unlink,
+                                       .peer = sim_socket_peer};

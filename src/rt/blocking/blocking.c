@@ -362,7 +362,7 @@ static const volt_future_ops_ blocking_ops = {.operation = "volt_blocking",
                                               .set_waker = volt_blocking_set_waker_,
                                               .give_back = blocking_give_back,
                                               .outcome = volt_blocking_outcome_,
-                                              .poll_ctx = volt_future_poll_slow_,
+                                              .poll_ctx = volt_future_poll_any_,
                                               .poll = blocking_poll,
                                               .describe = blocking_describe,
                                               .ends_itself = true};

@@ -23,21 +23,21 @@ int volt_fiber_key_new(volt_fiber_key *key, void (*destroy)(void *value)) {
   return VOLT_OK;
 }
 
-static size_t local_bytes(uint32_t count) {
+static size_t fiber_local_bytes(uint32_t count) {
   return count * sizeof(void *);
 }
 
 /* Room for so many values. */
-static int local_grow(volt_fiber *f, uint32_t count) {
+static int fiber_local_grow(volt_fiber *f, uint32_t count) {
   const volt_rt_allocator *a = &f->homed.task.rt->config.allocator;
   uint32_t room = f->local_count ? f->local_count : FIRST_VALUES;
   while (room < count) room *= 2;
-  void **values = (void **)a->alloc(local_bytes(room), a->ctx);
+  void **values = (void **)a->alloc(fiber_local_bytes(room), a->ctx);
   if (!values) return VOLT_ENOMEM;
-  memset((void *)values, 0, local_bytes(room));
+  memset((void *)values, 0, fiber_local_bytes(room));
   if (f->locals) {
-    memcpy((void *)values, (void *)f->locals, local_bytes(f->local_count));
-    a->free((void *)f->locals, local_bytes(f->local_count), a->ctx);
+    memcpy((void *)values, (void *)f->locals, fiber_local_bytes(f->local_count));
+    a->free((void *)f->locals, fiber_local_bytes(f->local_count), a->ctx);
   }
   f->locals = values;
   f->local_count = room;
@@ -52,7 +52,7 @@ int volt_fiber_local_set(volt_fiber_key key, void *value) {
   if (!f || key.index == 0) return VOLT_EINVAL;
   if (key.index > f->local_count) {
     if (!value) return VOLT_OK;
-    int result = local_grow(f, key.index);
+    int result = fiber_local_grow(f, key.index);
     if (result != VOLT_OK) return result;
   }
   f->locals[key.index - 1] = value;
@@ -65,7 +65,7 @@ void *volt_fiber_local(volt_fiber_key key) {
 }
 
 /* Returns whether a destructor was called. */
-static bool local_destroy_all(volt_fiber *f) {
+static bool fiber_local_destroy_all(volt_fiber *f) {
   bool any = false;
   for (uint32_t i = 0; i < f->local_count; i++) {
     void *value = f->locals[i];
@@ -79,9 +79,9 @@ static bool local_destroy_all(volt_fiber *f) {
 
 void volt_fiber_locals_end_(volt_fiber *f) {
   if (VOLT_LIKELY(!f->locals)) return;
-  for (unsigned round = 0; round < ROUNDS && local_destroy_all(f); round++) continue;
+  for (unsigned round = 0; round < ROUNDS && fiber_local_destroy_all(f); round++) continue;
   const volt_rt_allocator *a = &f->homed.task.rt->config.allocator;
-  a->free((void *)f->locals, local_bytes(f->local_count), a->ctx);
+  a->free((void *)f->locals, fiber_local_bytes(f->local_count), a->ctx);
   f->locals = NULL;
   f->local_count = 0;
 }

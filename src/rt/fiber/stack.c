@@ -44,7 +44,7 @@
 
 /* ---- lists ---- */
 
-static void list_push(volt_stack_list_ *list, volt_stack_slot_ *slot) {
+static void stack_list_push(volt_stack_list_ *list, volt_stack_slot_ *slot) {
   slot->prev = NULL;
   slot->next = list->first;
   if (list->first) {
@@ -56,7 +56,7 @@ static void list_push(volt_stack_list_ *list, volt_stack_slot_ *slot) {
   list->count += 1;
 }
 
-static void list_remove(volt_stack_list_ *list, volt_stack_slot_ *slot) {
+static void stack_list_remove(volt_stack_list_ *list, volt_stack_slot_ *slot) {
   if (slot->prev) {
     slot->prev->next = slot->next;
   } else {
@@ -70,51 +70,51 @@ static void list_remove(volt_stack_list_ *list, volt_stack_slot_ *slot) {
   list->count -= 1;
 }
 
-static volt_stack_slot_ *list_pop(volt_stack_list_ *list) {
+static volt_stack_slot_ *stack_list_pop(volt_stack_list_ *list) {
   volt_stack_slot_ *slot = list->first;
-  if (slot) list_remove(list, slot);
+  if (slot) stack_list_remove(list, slot);
   return slot;
 }
 
-static volt_stack_slot_ *list_pop_last(volt_stack_list_ *list) {
+static volt_stack_slot_ *stack_list_pop_last(volt_stack_list_ *list) {
   volt_stack_slot_ *slot = list->last;
-  if (slot) list_remove(list, slot);
+  if (slot) stack_list_remove(list, slot);
   return slot;
 }
 
 /* ---- the shared ones, under the lock ---- */
 
-static void class_count_out(volt_stack_class_ *c, uint32_t more) {
+static void stack_class_count_out(volt_stack_class_ *c, uint32_t more) {
   c->out += more;
   if (c->out > c->peak) c->peak = c->out;
 }
 
-static void class_push_cold(volt_stack_class_ *c, volt_stack_slot_ *slot) {
+static void stack_class_push_cold(volt_stack_class_ *c, volt_stack_slot_ *slot) {
   volt_slab_of_(slot)->cold += 1;
-  list_push(&c->cold, slot);
+  stack_list_push(&c->cold, slot);
 }
 
-static volt_stack_slot_ *class_pop_cold(volt_stack_class_ *c) {
-  volt_stack_slot_ *slot = list_pop(&c->cold);
+static volt_stack_slot_ *stack_class_pop_cold(volt_stack_class_ *c) {
+  volt_stack_slot_ *slot = stack_list_pop(&c->cold);
   if (!slot) return NULL;
   volt_slab_of_(slot)->cold -= 1;
   return slot;
 }
 
-static void pool_add_slab(volt_stack_pool_ *pool, volt_slab_ *slab) {
+static void stack_pool_add_slab(volt_stack_pool_ *pool, volt_slab_ *slab) {
   volt_stack_class_ *c = &pool->of[slab->slot[0].size_class];
   slab->next = pool->slabs;
   slab->prev = NULL;
   if (slab->next) slab->next->prev = slab;
   pool->slabs = slab;
   pool->mapped += slab->bytes;
-  for (uint32_t i = slab->count; i > 0; i--) list_push(&c->cold, &slab->slot[i - 1]);
+  for (uint32_t i = slab->count; i > 0; i--) stack_list_push(&c->cold, &slab->slot[i - 1]);
 }
 
 /* I2 */
-static void pool_remove_slab(volt_stack_pool_ *pool, volt_slab_ *slab) {
+static void stack_pool_remove_slab(volt_stack_pool_ *pool, volt_slab_ *slab) {
   volt_stack_class_ *c = &pool->of[slab->slot[0].size_class];
-  for (uint32_t i = 0; i < slab->count; i++) list_remove(&c->cold, &slab->slot[i]);
+  for (uint32_t i = 0; i < slab->count; i++) stack_list_remove(&c->cold, &slab->slot[i]);
   if (slab->prev) {
     slab->prev->next = slab->next;
   } else {
@@ -133,13 +133,13 @@ static volt_stack_slot_ *stack_take_shared(volt_rt *rt, unsigned size_class, vol
   volt_stack_class_ *c = &pool->of[size_class];
   uint32_t more = rt->config.fiber_stacks_kept / 2;
   volt_short_lock_lock_(&pool->lock);
-  if (slab) pool_add_slab(pool, slab);
-  volt_stack_slot_ *slot = list_pop(&c->warm);
-  if (!slot) slot = class_pop_cold(c);
-  if (slot) class_count_out(c, 1);
+  if (slab) stack_pool_add_slab(pool, slab);
+  volt_stack_slot_ *slot = stack_list_pop(&c->warm);
+  if (!slot) slot = stack_class_pop_cold(c);
+  if (slot) stack_class_count_out(c, 1);
   for (; slot && more > 0 && c->warm.count > 0; more--) {
-    list_push(own, list_pop(&c->warm));
-    class_count_out(c, 1);
+    stack_list_push(own, stack_list_pop(&c->warm));
+    stack_class_count_out(c, 1);
   }
   volt_short_lock_unlock_(&pool->lock);
   return slot;
@@ -150,7 +150,7 @@ static void stack_untake(volt_rt *rt, volt_stack_slot_ *slot) {
   volt_stack_class_ *c = &rt->stacks.of[slot->size_class];
   volt_short_lock_lock_(&rt->stacks.lock);
   c->out -= 1;
-  class_push_cold(c, slot);
+  stack_class_push_cold(c, slot);
   volt_short_lock_unlock_(&rt->stacks.lock);
 }
 
@@ -216,7 +216,7 @@ int volt_stack_take_(volt_rt *rt, size_t bytes, volt_stack_ *stack) {
   volt_worker *w = stack_worker(rt);
   unsigned size_class = stack_class_of(&rt->stacks, bytes);
   volt_stack_list_ *own = &w->stacks.of[size_class];
-  volt_stack_slot_ *slot = list_pop(own);
+  volt_stack_slot_ *slot = stack_list_pop(own);
   if (!slot) {
     int result = stack_take_more(rt, size_class, own, &slot);
     if (result != VOLT_OK) return result;
@@ -239,7 +239,7 @@ static VOLT_NOINLINE void stack_give_shared(volt_rt *rt, unsigned size_class,
   uint64_t now_ns = volt_rt_now_ns(rt);
   volt_short_lock_lock_(&pool->lock);
   c->out -= count;
-  for (; count > 0; count--) list_push(&c->warm, list_pop_last(own));
+  for (; count > 0; count--) stack_list_push(&c->warm, stack_list_pop_last(own));
   bool is_set = volt_load_relaxed(&pool->trim_ns) != 0; /* written under the lock only */
   if (!is_set) volt_store_relaxed(&pool->trim_ns, now_ns + PERIOD_NS); /* R1 */
   if (pool->is_dropping && pool->next_trim_ns == 0)
@@ -257,7 +257,7 @@ void volt_stack_give_(volt_rt *rt, volt_stack_ *stack) {
   stack->bottom = NULL;
   stack->bytes = 0;
   stack->slot = NULL;
-  list_push(own, slot);
+  stack_list_push(own, slot);
   if (own->count > rt->config.fiber_stacks_kept) stack_give_shared(rt, size_class, own);
   volt_worker_count_(&w->stacks.given, 1);
 }
@@ -266,7 +266,7 @@ void volt_stack_give_(volt_rt *rt, volt_stack_ *stack) {
 
 /* A period is over: set c->excess. Returns whether the end of the next one may find more, if no
  * stack is given back until then. */
-static bool class_end_period(volt_stack_class_ *c) {
+static bool stack_class_end_period(volt_stack_class_ *c) {
   uint32_t peak = c->peak > c->peak_before ? c->peak : c->peak_before;
   uint64_t wanted = 2 * (uint64_t)peak - c->out;
   c->excess = c->warm.count > wanted ? c->warm.count - (uint32_t)wanted : 0;
@@ -276,35 +276,35 @@ static bool class_end_period(volt_stack_class_ *c) {
   return c->warm.count > c->excess && !is_steady;
 }
 
-static void pool_end_period(volt_stack_pool_ *pool, uint64_t now_ns) {
+static void stack_pool_end_period(volt_stack_pool_ *pool, uint64_t now_ns) {
   bool again = false;
   for (unsigned i = 0; i < VOLT_STACK_CLASSES_; i++) {
-    if (class_end_period(&pool->of[i])) again = true;
+    if (stack_class_end_period(&pool->of[i])) again = true;
   }
   pool->next_trim_ns = again ? now_ns + PERIOD_NS : 0;
 }
 
 /* Take some that are to lose their memory, at most VOLT_STACKS_AT_ONCE. Returns how many. */
-static unsigned pool_take_excess(volt_stack_pool_ *pool, volt_stack_slot_ *slots[]) {
+static unsigned stack_pool_take_excess(volt_stack_pool_ *pool, volt_stack_slot_ *slots[]) {
   unsigned count = 0;
   for (unsigned i = 0; i < VOLT_STACK_CLASSES_ && count < VOLT_STACKS_AT_ONCE; i++) {
     volt_stack_class_ *c = &pool->of[i];
     if (c->excess > c->warm.count) c->excess = c->warm.count;
     for (; c->excess > 0 && count < VOLT_STACKS_AT_ONCE; c->excess--)
-      slots[count++] = list_pop_last(&c->warm);
+      slots[count++] = stack_list_pop_last(&c->warm);
   }
   return count;
 }
 
 /* They have lost it. Returns slabs that are to be unmapped, linked by next. */
-static volt_slab_ *pool_add_dropped(volt_stack_pool_ *pool, volt_stack_slot_ *slots[],
-                                    unsigned count) {
+static volt_slab_ *stack_pool_add_dropped(volt_stack_pool_ *pool, volt_stack_slot_ *slots[],
+                                          unsigned count) {
   volt_slab_ *empty = NULL;
   for (unsigned i = 0; i < count; i++) {
     volt_slab_ *slab = volt_slab_of_(slots[i]);
-    class_push_cold(&pool->of[slots[i]->size_class], slots[i]);
+    stack_class_push_cold(&pool->of[slots[i]->size_class], slots[i]);
     if (slab->cold < slab->count) continue;
-    pool_remove_slab(pool, slab);
+    stack_pool_remove_slab(pool, slab);
     slab->next = empty;
     empty = slab;
   }
@@ -312,12 +312,12 @@ static volt_slab_ *pool_add_dropped(volt_stack_pool_ *pool, volt_stack_slot_ *sl
 }
 
 /* Returns how many are to lose their memory now. */
-static unsigned pool_begin_trim(volt_stack_pool_ *pool, uint64_t now_ns,
-                                volt_stack_slot_ *slots[]) {
+static unsigned stack_pool_begin_trim(volt_stack_pool_ *pool, uint64_t now_ns,
+                                      volt_stack_slot_ *slots[]) {
   uint64_t trim_ns = volt_load_relaxed(&pool->trim_ns); /* written under the lock only */
   if (trim_ns == 0 || trim_ns > now_ns) return 0;
-  if (!pool->is_dropping) pool_end_period(pool, now_ns);
-  unsigned count = pool_take_excess(pool, slots);
+  if (!pool->is_dropping) stack_pool_end_period(pool, now_ns);
+  unsigned count = stack_pool_take_excess(pool, slots);
   pool->is_dropping = count == VOLT_STACKS_AT_ONCE;
   if (!pool->is_dropping) volt_store_relaxed(&pool->trim_ns, pool->next_trim_ns); /* R1 */
   return count;
@@ -328,13 +328,13 @@ void volt_stack_trim_(volt_rt *rt) {
   volt_stack_slot_ *slots[VOLT_STACKS_AT_ONCE];
   uint64_t now_ns = volt_rt_now_ns(rt);
   volt_short_lock_lock_(&pool->lock);
-  unsigned count = pool_begin_trim(pool, now_ns, slots);
+  unsigned count = stack_pool_begin_trim(pool, now_ns, slots);
   volt_short_lock_unlock_(&pool->lock);
   if (count == 0) return;
   int saved = errno;
   for (unsigned i = 0; i < count; i++) volt_stack_drop_(slots[i]);
   volt_short_lock_lock_(&pool->lock);
-  volt_slab_ *empty = pool_add_dropped(pool, slots, count);
+  volt_slab_ *empty = stack_pool_add_dropped(pool, slots, count);
   volt_short_lock_unlock_(&pool->lock);
   while (empty) {
     volt_slab_ *next = empty->next;

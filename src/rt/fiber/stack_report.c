@@ -54,7 +54,7 @@ static unsigned report_runtimes;       /* under the lock, like all that follows 
 static bool report_is_there;           /* the handler: maybe below another */
 static struct sigaction report_before; /* not changed while it is there */
 
-static bool report_is_wanted(const volt_rt *rt) {
+static bool stack_report_is_wanted(const volt_rt *rt) {
   if (VOLT_TOOLS_ASAN_) return false; /* it has a report of its own */
   return VOLT_DEBUG || (rt->config.flags & VOLT_RT_STACK_REPORT);
 }
@@ -77,11 +77,11 @@ typedef struct report_text {
   size_t length;
 } report_text;
 
-static void report_add(report_text *t, const char *text) {
+static void stack_report_add(report_text *t, const char *text) {
   while (*text && t->length < sizeof t->text - 1) t->text[t->length++] = *text++;
 }
 
-static void report_add_number(report_text *t, uint64_t n, unsigned base) {
+static void stack_report_add_number(report_text *t, uint64_t n, unsigned base) {
   char digits[24];
   size_t at = sizeof digits;
   digits[--at] = '\0';
@@ -89,42 +89,42 @@ static void report_add_number(report_text *t, uint64_t n, unsigned base) {
     digits[--at] = "0123456789abcdef"[n % base];
     n /= base;
   } while (n > 0);
-  report_add(t, digits + at);
+  stack_report_add(t, digits + at);
 }
 
-static void report_add_address(report_text *t, uintptr_t address) {
-  report_add(t, "0x");
-  report_add_number(t, address, 16);
+static void stack_report_add_address(report_text *t, uintptr_t address) {
+  stack_report_add(t, "0x");
+  stack_report_add_number(t, address, 16);
 }
 
-static void report_print(const volt_fiber *f) {
+static void stack_report_print(const volt_fiber *f) {
   report_text t = {.length = 0};
-  report_add(&t, "volt: fiber ");
+  stack_report_add(&t, "volt: fiber ");
   if (f->name) {
-    report_add(&t, "'");
-    for (size_t i = 0; f->name[i] && i < 64; i++) report_add(&t, (char[]){f->name[i], '\0'});
-    report_add(&t, "'");
+    stack_report_add(&t, "'");
+    for (size_t i = 0; f->name[i] && i < 64; i++) stack_report_add(&t, (char[]){f->name[i], '\0'});
+    stack_report_add(&t, "'");
   } else {
-    report_add_address(&t, (uintptr_t)f);
+    stack_report_add_address(&t, (uintptr_t)f);
   }
-  report_add(&t, " has overflowed its stack of ");
-  report_add_number(&t, volt_stack_size_(&f->stack) / 1024, 10);
-  report_add(&t, " KiB (its function is at ");
-  report_add_address(&t, (uintptr_t)f->fn);
-  report_add(&t, ")\n");
+  stack_report_add(&t, " has overflowed its stack of ");
+  stack_report_add_number(&t, volt_stack_size_(&f->stack) / 1024, 10);
+  stack_report_add(&t, " KiB (its function is at ");
+  stack_report_add_address(&t, (uintptr_t)f->fn);
+  stack_report_add(&t, ")\n");
   if (write(STDERR_FILENO, t.text, t.length) < 0) { /* there is no other place for it */
   }
 }
 
 /* The fiber that runs on this thread, or NULL. */
-static volt_fiber *report_fiber(volt_worker *w) {
+static volt_fiber *stack_report_fiber(volt_worker *w) {
   volt_blocker_ **here = w ? w->fibers.blocker : NULL;
   volt_blocker_ *blocker = here ? *here : NULL;
   if (!blocker || !blocker->block_on) return NULL;
   return volt_container_of(blocker, volt_fiber, blocker);
 }
 
-static void report_pass_on(int number, siginfo_t *info, void *context) {
+static void stack_report_pass_on(int number, siginfo_t *info, void *context) {
   const struct sigaction *before = &report_before;
   bool has_handler = before->sa_flags & SA_SIGINFO ||
                      (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN);
@@ -143,69 +143,69 @@ static void report_pass_on(int number, siginfo_t *info, void *context) {
   }
 }
 
-static void report_handle(int number, siginfo_t *info, void *context) {
+static void stack_report_handle(int number, siginfo_t *info, void *context) {
   int saved = errno;
-  volt_fiber *f = report_fiber(report_worker);
+  volt_fiber *f = stack_report_fiber(report_worker);
   bool is_overflow = f && info->si_code > 0 && volt_stack_guards_(&f->stack, info->si_addr);
   if (is_overflow) {
     VOLT_PROBE4(fiber__overflow, f, f->fn, f->stack.bottom, f->stack.bytes);
-    report_print(f);
+    stack_report_print(f);
     sigaction(number, &report_before, NULL); /* the fault comes again */
   }
   errno = saved;
-  if (!is_overflow) report_pass_on(number, info, context);
+  if (!is_overflow) stack_report_pass_on(number, info, context);
 }
 
 /* ---- the handler comes and goes, under the lock ---- */
 
-static bool report_is_on_top(struct sigaction *now) {
+static bool stack_report_is_on_top(struct sigaction *now) {
   sigaction(SIGSEGV, NULL, now);
-  return now->sa_flags & SA_SIGINFO && now->sa_sigaction == report_handle;
+  return now->sa_flags & SA_SIGINFO && now->sa_sigaction == stack_report_handle;
 }
 
 /* If it is there already, it is below another handler, and may be called by that. Above that again,
  * each would pass on to the other. */
-static void report_install(void) {
+static void stack_report_install(void) {
   struct sigaction now;
   if (report_is_there) return;
   sigaction(SIGSEGV, NULL, &report_before);
   memset(&now, 0, sizeof now);
-  now.sa_sigaction = report_handle;
+  now.sa_sigaction = stack_report_handle;
   now.sa_mask = report_before.sa_mask;
   now.sa_flags = SA_SIGINFO | SA_ONSTACK | (report_before.sa_flags & (SA_NODEFER | SA_RESTART));
   report_is_there = sigaction(SIGSEGV, &now, NULL) == 0;
 }
 
-static void report_remove(void) {
+static void stack_report_remove(void) {
   struct sigaction now;
-  if (!report_is_there || !report_is_on_top(&now)) return;
+  if (!report_is_there || !stack_report_is_on_top(&now)) return;
   sigaction(SIGSEGV, &report_before, NULL);
   report_is_there = false;
 }
 
-static void report_take_lock(void) {
+static void stack_report_take_lock(void) {
   volt_short_lock_lock_(&report_lock);
 }
 
-static void report_leave_lock(void) {
+static void stack_report_leave_lock(void) {
   volt_short_lock_unlock_(&report_lock);
 }
 
 /* R1 */
-static VOLT_AT_LOAD_(VOLT_FORK_STACK_REPORT_) void report_load(void) {
-  volt_at_fork_(report_take_lock, report_leave_lock, report_leave_lock);
+static VOLT_AT_LOAD_(VOLT_FORK_STACK_REPORT_) void stack_report_load(void) {
+  volt_at_fork_(stack_report_take_lock, stack_report_leave_lock, stack_report_leave_lock);
 }
 
 void volt_stack_report_open_(volt_rt *rt) {
-  if (!report_is_wanted(rt)) return;
-  report_take_lock();
-  if (report_runtimes++ == 0) report_install();
-  report_leave_lock();
+  if (!stack_report_is_wanted(rt)) return;
+  stack_report_take_lock();
+  if (report_runtimes++ == 0) stack_report_install();
+  stack_report_leave_lock();
 }
 
 /* ---- alternate stacks ---- */
 
-static size_t report_stack_bytes(void) {
+static size_t stack_report_stack_bytes(void) {
   long least = 0;
 #ifdef _SC_MINSIGSTKSZ
   least = sysconf(_SC_MINSIGSTKSZ); /* it grows with the processor's registers */
@@ -214,19 +214,19 @@ static size_t report_stack_bytes(void) {
 }
 
 /* Without memory for it a fault of this thread is reported by the system only. */
-static void report_map_stack(volt_worker *w) {
-  void *memory =
-      mmap(NULL, report_stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static void stack_report_map_stack(volt_worker *w) {
+  void *memory = mmap(NULL, stack_report_stack_bytes(), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) w->signal_stack = memory;
 }
 
 void volt_stack_report_begin_(volt_worker *w) {
-  if (!report_is_wanted(w->rt)) return;
+  if (!stack_report_is_wanted(w->rt)) return;
   stack_t now;
-  if (!w->signal_stack) report_map_stack(w);
+  if (!w->signal_stack) stack_report_map_stack(w);
   w->has_signal_stack = false;
   if (w->signal_stack && sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE) {
-    stack_t own = {.ss_sp = w->signal_stack, .ss_size = report_stack_bytes()};
+    stack_t own = {.ss_sp = w->signal_stack, .ss_size = stack_report_stack_bytes()};
     w->has_signal_stack = sigaltstack(&own, NULL) == 0;
   }
   w->reported_before = report_worker;
@@ -234,18 +234,18 @@ void volt_stack_report_begin_(volt_worker *w) {
 }
 
 void volt_stack_report_end_(volt_worker *w) {
-  if (!report_is_wanted(w->rt)) return;
+  if (!stack_report_is_wanted(w->rt)) return;
   report_worker = w->reported_before;
   stack_t none = {.ss_flags = SS_DISABLE};
   if (w->has_signal_stack) sigaltstack(&none, NULL);
 }
 
 void volt_stack_report_close_(volt_rt *rt) {
-  if (!report_is_wanted(rt)) return;
+  if (!stack_report_is_wanted(rt)) return;
   for (unsigned i = 0; i < rt->workers; i++) {
-    if (rt->worker[i].signal_stack) munmap(rt->worker[i].signal_stack, report_stack_bytes());
+    if (rt->worker[i].signal_stack) munmap(rt->worker[i].signal_stack, stack_report_stack_bytes());
   }
-  report_take_lock();
-  if (--report_runtimes == 0) report_remove();
-  report_leave_lock();
+  stack_report_take_lock();
+  if (--report_runtimes == 0) stack_report_remove();
+  stack_report_leave_lock();
 }

@@ -11,7 +11,7 @@ static volt_doorbell *doorbell_make(void) {
   volt_doorbell *bell = (volt_doorbell *)malloc(sizeof *bell);
   if (!bell) return NULL;
   bell->next = NULL;
-  bell->process = volt_process_();
+  bell->process = volt_thread_process_();
   bell->eventfd = volt_eventfd_open_();
   if (bell->eventfd >= 0) return bell;
   free(bell);
@@ -19,7 +19,7 @@ static volt_doorbell *doorbell_make(void) {
 }
 
 volt_doorbell *volt_doorbell_take_(void) {
-  volt_doorbell *bell = volt_doorbells_get_(&doorbell_list, volt_process_());
+  volt_doorbell *bell = volt_doorbells_get_(&doorbell_list, volt_thread_process_());
   if (!bell) return doorbell_make();
   volt_eventfd_clear_(bell->eventfd);
   return bell;

@@ -381,7 +381,7 @@ static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_wait_give_back,
                                                 .outcome = group_wait_outcome,
-                                                .poll_ctx = volt_future_poll_slow_,
+                                                .poll_ctx = volt_future_poll_any_,
                                                 .poll = group_wait_poll,
                                                 .describe = group_wait_describe,
                                                 .ends_itself = true};

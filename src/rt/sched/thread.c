@@ -122,7 +122,7 @@ void volt_eventfd_clear_(int fd) {
   errno = saved;
 }
 
-uint64_t volt_process_(void) {
+uint64_t volt_thread_process_(void) {
   return (uint64_t)getpid();
 }
 

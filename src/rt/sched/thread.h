@@ -57,7 +57,7 @@ void volt_eventfd_add_(int eventfd);   /* 1 to the count */
 void volt_eventfd_clear_(int eventfd); /* the count */
 
 /* The number of this process, which is not that of its parent. */
-uint64_t volt_process_(void);
+uint64_t volt_thread_process_(void);
 
 /* What this thread does for a runtime. */
 typedef struct volt_here_ {

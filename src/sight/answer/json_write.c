@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void json_put(volt_json_ *j, const char *bytes, size_t size) {
+static void json_write(volt_json_ *j, const char *bytes, size_t size) {
   if (j->is_full || size > j->max - j->size) {
     j->is_full = true;
     return;
@@ -12,37 +12,37 @@ static void json_put(volt_json_ *j, const char *bytes, size_t size) {
   j->size += size;
 }
 
-static void json_put_key(volt_json_ *j, const char *key) {
-  json_put(j, ",\"", 2);
-  json_put(j, key, strlen(key));
-  json_put(j, "\":", 2);
+static void json_write_key(volt_json_ *j, const char *key) {
+  json_write(j, ",\"", 2);
+  json_write(j, key, strlen(key));
+  json_write(j, "\":", 2);
 }
 
 void volt_json_begin_(volt_json_ *j, const char *what) {
   _Static_assert(VOLT_JSON_VERSION_ == 1, "as it is written here");
   j->line = j->size;
   j->is_full = false;
-  json_put(j, "{\"volt\":1", 9);
+  json_write(j, "{\"volt\":1", 9);
   volt_json_put_text_(j, "a", what);
 }
 
 bool volt_json_end_(volt_json_ *j) {
-  json_put(j, "}\n", 2);
+  json_write(j, "}\n", 2);
   if (j->is_full) j->size = j->line;
   return !j->is_full;
 }
 
 void volt_json_put_bytes_(volt_json_ *j, const char *key, const char *text, size_t size) {
-  json_put_key(j, key);
-  json_put(j, "\"", 1);
+  json_write_key(j, key);
+  json_write(j, "\"", 1);
   for (size_t done = 0; done < size;) {
     char escaped[7];
     size_t bytes = volt_json_escape_(text + done, size - done, "", escaped);
     if (done + bytes > VOLT_JSON_TEXT_) break;
-    json_put(j, *escaped ? escaped : text + done, *escaped ? strlen(escaped) : bytes);
+    json_write(j, *escaped ? escaped : text + done, *escaped ? strlen(escaped) : bytes);
     done += bytes;
   }
-  json_put(j, "\"", 1);
+  json_write(j, "\"", 1);
 }
 
 /* Of a text, as far as it counts: the character that is cut is whole. */
@@ -69,21 +69,21 @@ static const char *json_digits(char digits[20], uint64_t number, unsigned base) 
 void volt_json_put_number_(volt_json_ *j, const char *key, uint64_t number) {
   char digits[20];
   const char *at = json_digits(digits, number, 10);
-  json_put_key(j, key);
-  json_put(j, at, (size_t)(digits + sizeof digits - at));
+  json_write_key(j, key);
+  json_write(j, at, (size_t)(digits + sizeof digits - at));
 }
 
 void volt_json_put_condition_(volt_json_ *j, const char *key, bool condition) {
-  json_put_key(j, key);
-  json_put(j, condition ? "true" : "false", condition ? 4 : 5);
+  json_write_key(j, key);
+  json_write(j, condition ? "true" : "false", condition ? 4 : 5);
 }
 
 void volt_json_put_address_(volt_json_ *j, const char *key, const void *address) {
   if (!address) return;
   char digits[20];
   const char *at = json_digits(digits, (uintptr_t)address, 16);
-  json_put_key(j, key);
-  json_put(j, "\"0x", 3);
-  json_put(j, at, (size_t)(digits + sizeof digits - at));
-  json_put(j, "\"", 1);
+  json_write_key(j, key);
+  json_write(j, "\"0x", 3);
+  json_write(j, at, (size_t)(digits + sizeof digits - at));
+  json_write(j, "\"", 1);
 }

@@ -9,6 +9,6 @@ enum { SERVE_CLIENTS_ = 4, SERVE_LINE_ = 4096, SERVE_ANSWER_ = 1 << 20 };
 
 /* End what volt_sight_serve() has begun: clients are dropped, the socket is removed. Nothing happens
  * if it has not begun. Threads: any but volt-sight. */
-void volt_serve_end_(void);
+void volt_sight_serve_end_(void);
 
 #endif

@@ -39,8 +39,8 @@ typedef union thread_copy_object {
 
 /* A future that would wait for the copy, as it is asked what it waits for. The names are in
  * brackets, so no macro notes this place as one of the caller's locks. */
-static volt_future *thread_future(volt_future *f, const volt_description_ *description,
-                                  thread_copy_object *copy) {
+static volt_future *dump_thread_future(volt_future *f, const volt_description_ *description,
+                                       thread_copy_object *copy) {
   if (description->kind == VOLT_KIND_MUTEX_) return (volt_mutex_lock_future)(f, &copy->mutex);
   if (description->kind == VOLT_KIND_SEMAPHORE_) return (volt_sem_acquire_future)(f, &copy->sem, 1);
   if (description->kind == VOLT_KIND_CHANNEL_) return (volt_chan_recv_future)(f, &copy->chan, NULL);
@@ -49,7 +49,7 @@ static volt_future *thread_future(volt_future *f, const volt_description_ *descr
 }
 
 /* How large an object is of which more may be known; 0: none. */
-static size_t thread_object_bytes(const volt_description_ *description) {
+static size_t dump_thread_object_bytes(const volt_description_ *description) {
   static const size_t bytes[VOLT_KINDS_] = {[VOLT_KIND_MUTEX_] = sizeof(volt_mutex),
                                             [VOLT_KIND_RWLOCK_] = sizeof(volt_rwlock),
                                             [VOLT_KIND_SEMAPHORE_] = sizeof(volt_sem),
@@ -57,27 +57,27 @@ static size_t thread_object_bytes(const volt_description_ *description) {
   return description->object ? bytes[description->kind] : 0;
 }
 
-static void thread_see_object(volt_thread_seen_ *s) {
+static void dump_thread_see_object(volt_thread_seen_ *s) {
   thread_copy_object copy;
   volt_future f;
   volt_description_ description;
-  size_t bytes = thread_object_bytes(&s->thread.description);
+  size_t bytes = dump_thread_object_bytes(&s->thread.description);
   if (bytes == 0 || !volt_copy_(&copy, s->thread.description.object, bytes)) return;
-  volt_describe_(thread_future(&f, &s->thread.description, &copy), &description);
+  volt_describe_(dump_thread_future(&f, &s->thread.description, &copy), &description);
   memcpy(s->thread.description.state, description.state, sizeof description.state);
   bool is_queued = volt_load_relaxed(&copy.queue.word) & VOLT_WORD_QUEUED_; /* a copy */
   s->thread.description.waiters = is_queued ? copy.queue.waiters : 0;
   (void)volt_holder_see_(&description, &s->holder);
 }
 
-static void thread_forget_object(volt_thread_seen_ *s) {
+static void dump_thread_forget_object(volt_thread_seen_ *s) {
   s->thread.description.state[0] = 0;
   s->thread.description.waiters = 0;
   s->holder = (volt_holder_seen_){.who = 0};
 }
 
-static bool thread_sleeps_on(const volt_thread_seen_ *s, const volt_sleeper_seen_ *again,
-                             unsigned count) {
+static bool dump_thread_sleeps_on(const volt_thread_seen_ *s, const volt_sleeper_seen_ *again,
+                                  unsigned count) {
   for (unsigned i = 0; i < count; i++) {
     if (again[i].number == s->thread.number) return again[i].wait == s->thread.wait;
   }
@@ -90,12 +90,13 @@ unsigned volt_threads_see_(volt_thread_seen_ seen[VOLT_THREADS_SEEN_], uint64_t 
   unsigned count = volt_sleepers_copy_(threads, VOLT_THREADS_SEEN_, cursor);
   for (unsigned i = 0; i < count; i++) {
     seen[i] = (volt_thread_seen_){.thread = threads[i]};
-    thread_see_object(&seen[i]);
+    dump_thread_see_object(&seen[i]);
   }
   if (count == 0) return 0;
   unsigned again = volt_sleepers_copy_(threads, VOLT_THREADS_SEEN_, &from);
   for (unsigned i = 0; i < count; i++) {
-    if (!thread_sleeps_on(&seen[i], threads, again)) thread_forget_object(&seen[i]); /* I1 */
+    if (!dump_thread_sleeps_on(&seen[i], threads, again))
+      dump_thread_forget_object(&seen[i]); /* I1 */
   }
   return count;
 }

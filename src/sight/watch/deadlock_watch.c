@@ -30,7 +30,7 @@ static char known_text[VOLT_DEADLOCK_TEXT_];
 static size_t known_length;
 static VOLT_ATOMIC(uint32_t) known_is_read; /* a caller of volt_deadlocks_known_() copies it */
 
-static void known_set(const char *text, size_t length) {
+static void deadlock_watch_known_set(const char *text, size_t length) {
   volt_short_lock_lock_(&known_lock);
   memcpy(known_text, text, length);
   known_length = length;
@@ -80,7 +80,7 @@ size_t volt_holder_text_(const volt_holder_seen_ *seen, char *text, size_t size)
 
 /* ---- the duty ---- */
 
-static bool watch_is_new(uint64_t mark) {
+static bool deadlock_watch_is_new(uint64_t mark) {
   for (unsigned i = 0; i < REPORTED; i++) {
     if (watch.reported[i] == mark) return false;
   }
@@ -88,41 +88,41 @@ static bool watch_is_new(uint64_t mark) {
   return true;
 }
 
-static void watch_report_order(void) {
+static void deadlock_watch_report_order(void) {
   char text[1024];
   size_t length;
   while ((length = volt_lock_order_take_(text, sizeof text)) > 0) volt_sight_report_(text, length);
 }
 
-static void watch_report(void) {
+static void deadlock_watch_report(void) {
   volt_deadlocks_print_(watch.d);
   size_t length = volt_text_length_(&watch.d->text);
-  known_set(watch.d->memory, length);
-  if (watch_is_new(watch.d->mark)) volt_sight_report_(watch.d->memory, length);
+  deadlock_watch_known_set(watch.d->memory, length);
+  if (deadlock_watch_is_new(watch.d->mark)) volt_sight_report_(watch.d->memory, length);
 }
 
 /* What is looked for, if that is not all. */
-static void watch_begin(void) {
+static void deadlock_watch_begin(void) {
   if (watch.has_begun) return;
   watch.has_begun = true;
   size_t length = strlen(volt_deadlocks_unknown_);
   if (length > 0) volt_sight_notice_(volt_deadlocks_unknown_, length);
 }
 
-static void watch_run(volt_duty_ *self, uint64_t now_ns) {
-  watch_begin();
-  watch_report_order();
+static void deadlock_watch_run(volt_duty_ *self, uint64_t now_ns) {
+  deadlock_watch_begin();
+  deadlock_watch_report_order();
   uint64_t next_ns = watch.period_ns;
   if (watch.is_second) {
     watch.is_second = false;
     if (volt_deadlocks_search_again_(watch.d)) {
-      watch_report();
+      deadlock_watch_report();
     } else {
-      known_set("", 0);
+      deadlock_watch_known_set("", 0);
     }
   } else {
     watch.is_second = volt_deadlocks_search_(watch.d);
-    if (!watch.is_second) known_set("", 0);
+    if (!watch.is_second) deadlock_watch_known_set("", 0);
     uint64_t took_ns = volt_now_ns() - now_ns;
     if (next_ns < 10 * took_ns) next_ns = 10 * took_ns;
     if (watch.is_second) next_ns = VOLT_DEADLOCK_BETWEEN_MS_ * UINT64_C(1000000);
@@ -130,9 +130,9 @@ static void watch_run(volt_duty_ *self, uint64_t now_ns) {
   self->at_ns = volt_sight_after_(volt_now_ns(), next_ns);
 }
 
-static volt_duty_ watch_duty = {.run = watch_run};
+static volt_duty_ watch_duty = {.run = deadlock_watch_run};
 
-static void watch_wake(void) {
+static void deadlock_watch_wake(void) {
   volt_sight_wake_(&watch_duty);
 }
 
@@ -147,7 +147,7 @@ static int deadlock_watch_start(const volt_sight_config *config) {
   watch_duty.at_ns = volt_now_ns();
   int result = volt_sight_add_(&watch_duty);
   if (result == VOLT_OK) {
-    volt_lock_order_switch_(watch_wake);
+    volt_lock_order_switch_(deadlock_watch_wake);
   } else {
     volt_deadlocks_free_(watch.d);
   }
@@ -159,7 +159,7 @@ static void deadlock_watch_stop(void) {
   volt_sight_remove_(&watch_duty);
   volt_deadlocks_free_(watch.d);
   watch.d = NULL;
-  known_set("", 0);
+  deadlock_watch_known_set("", 0);
 }
 
 /* Its memory is the parent's: it stays. */

@@ -100,7 +100,7 @@ int volt_sight_enable(const volt_sight_config *config) {
 void volt_sight_disable(void) {
   VOLT_CHECK(!volt_sight_is_here_(), "volt_sight_disable", "called from a report");
   pthread_mutex_lock(&enable_mutex);
-  volt_serve_end_();
+  volt_sight_serve_end_();
   enable_stop();
   pthread_mutex_unlock(&enable_mutex);
 }

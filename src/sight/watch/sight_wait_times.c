@@ -11,7 +11,7 @@
 /* Hooks may use it after they were switched off, so it is never given back. */
 static volt_wait_times_ *sight_memory;
 
-static int wait_times_start(const volt_sight_config *config) {
+static int sight_wait_times_start(const volt_sight_config *config) {
   if (!sight_memory) {
     void *mapped = mmap(NULL, sizeof *sight_memory, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -22,5 +22,6 @@ static int wait_times_start(const volt_sight_config *config) {
   return VOLT_OK;
 }
 
-const volt_sight_part_ volt_wait_times_part_ = {
-    VOLT_SIGHT_WAITS, wait_times_start, volt_wait_times_switch_off_, volt_wait_times_switch_off_};
+const volt_sight_part_ volt_wait_times_part_ = {VOLT_SIGHT_WAITS, sight_wait_times_start,
+                                                volt_wait_times_switch_off_,
+                                                volt_wait_times_switch_off_};

@@ -33,7 +33,7 @@ struct io_nap_model : model {
   io_nap_model() {
     volt_store_relaxed(&runs, 0u);
     timer_runs = &runs;
-    volt_watch_init_(&watched);
+    volt_watched_init_(&watched);
     volt_naps_init_(&naps, nullptr, &watched);
   }
   void tick() {
@@ -48,7 +48,7 @@ struct io_nap_model : model {
     bool will_tick = volt_load_relaxed(&runs) == 1;
     EXPECT(will_tick == (naps.first != nullptr) && will_tick == naps.is_ticking);
     volt_naps_end_(&naps);
-    volt_watch_free_(&watched);
+    volt_watched_free_(&watched);
   }
 };
 

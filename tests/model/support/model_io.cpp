@@ -48,7 +48,7 @@ struct model_io_calls {
   // ---- the back end ----
 
   static int watch(volt_io_ *, volt_fd *d, uint32_t *mark) {
-    *mark = volt_watch_add_(&only->watched, d);
+    *mark = volt_watched_add_(&only->watched, d);
     uint32_t bits = model_io::armed | *mark << model_io::mark_at;
     uint32_t was = volt_fetch_or_relaxed(&only->files[d->number], bits);
     if (was & model_io::bytes) only->report(d->number, bits);
@@ -56,7 +56,7 @@ struct model_io_calls {
   }
   static void unwatch(volt_io_ *, volt_fd *d) {
     volt_fetch_and_relaxed(&only->files[d->number], (uint32_t)model_io::bytes);
-    volt_watch_remove_(&only->watched, d);
+    volt_watched_remove_(&only->watched, d);
   }
   static bool does_whole(volt_io_ *, const volt_op *op) {
     return op->kind != VOLT_OP_CLOSE_;
@@ -111,7 +111,7 @@ model_io::model_io(does how, table t) : slots(nullptr) {
   io.ops = how == does::whole ? &whole_ops : &calls_ops;
   io.sys = &sys;
   io.numbers = nullptr;
-  volt_watch_init_(&watched);
+  volt_watched_init_(&watched);
   for (auto &s : shares) volt_mail_init_(&s.mail);
   if (t == table::empty) return;
   slots = static_cast<volt_watch_slot *>(calloc(VOLT_WATCH_FIRST, sizeof *slots));
@@ -122,7 +122,7 @@ model_io::model_io(does how, table t) : slots(nullptr) {
 model_io::~model_io() {
   volt_watch_slot *chunk = volt_load_relaxed(&watched.chunks[0]);
   for (unsigned i = 0; chunk && i < VOLT_WATCH_FIRST; i++) chunk[i].~volt_watch_slot();
-  volt_watch_free_(&watched);
+  volt_watched_free_(&watched);
 }
 
 volt_fd *model_io::make(int number, unsigned kind) {
@@ -132,7 +132,7 @@ volt_fd *model_io::make(int number, unsigned kind) {
 }
 
 bool model_io::end_if_unused() {
-  if (volt_watch_owns_any_(&watched)) return false;
+  if (volt_watched_owns_any_(&watched)) return false;
   volt_watch_slot *chunk = volt_load_relaxed(&watched.chunks[0]);
   for (unsigned i = 0; i < VOLT_WATCH_FIRST; i++) {
     chunk[i].mark = 0xdead;

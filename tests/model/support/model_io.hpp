@@ -34,7 +34,7 @@ class model_io {
   // use this any more: whoever does is reported.
   bool end_if_unused();
   bool is_unused() {
-    return !volt_watch_owns_any_(&watched);
+    return !volt_watched_owns_any_(&watched);
   }
   // Nobody is to use it any more: whoever does is reported.
   static void free(volt_fd *d);
@@ -50,7 +50,7 @@ class model_io {
     return volt_fetch_add_relaxed(&files[number], n);
   }
   void report(int number, uint32_t was) {
-    if (was & armed) (void)volt_watch_report_(&watched, (uint32_t)number, was >> mark_at, POLLIN);
+    if (was & armed) (void)volt_watched_report_(&watched, (uint32_t)number, was >> mark_at, POLLIN);
   }
   // At quiescence.
   uint32_t left(int number) {

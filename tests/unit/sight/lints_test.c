@@ -93,7 +93,7 @@ static void careless_describe(volt_future *f, volt_description_ *description) {
 
 static const volt_future_ops_ careless_ops = {.operation = "careless",
                                               .cancel = careless_cancel,
-                                              .poll_ctx = volt_future_poll_slow_,
+                                              .poll_ctx = volt_future_poll_any_,
                                               .poll = careless_poll,
                                               .leave = careless_leave,
                                               .inside = careless_inside,

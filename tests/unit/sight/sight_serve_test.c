@@ -125,7 +125,7 @@ static int begin(void **state) {
   snprintf(path, sizeof path, "%s/a.sock", scratch);
   /* the thread's own descriptor stays: it is there before they are counted */
   assert_result(volt_sight_serve(path), VOLT_OK);
-  volt_serve_end_();
+  volt_sight_serve_end_();
   descriptors_before = descriptors();
   return 0;
 }
@@ -133,7 +133,7 @@ static int begin(void **state) {
 static int end(void **state) {
   (void)state;
   char command[128];
-  volt_serve_end_();
+  volt_sight_serve_end_();
   assert_int_equal(descriptors(), descriptors_before);
   snprintf(command, sizeof command, "rm -r '%s'", scratch);
   return system(command);
@@ -168,7 +168,7 @@ static void the_directory_and_the_socket_are_of_their_user_alone(void **state) {
   int fd = connect_to(file);
   ask_hello(fd);
   close(fd);
-  volt_serve_end_();
+  volt_sight_serve_end_();
   assert_false(is_there(file));
   assert_result(volt_sight_serve(path), VOLT_OK); /* where the umask is no help */
   assert_int_equal(mode_of(path), 0600);
@@ -311,8 +311,8 @@ static void another_path_takes_the_place_of_the_first(void **state) {
   fd = connect_to(in_scratch("b.sock"));
   ask_hello(fd);
   close(fd);
-  volt_serve_end_();
-  volt_serve_end_(); /* nothing is served */
+  volt_sight_serve_end_();
+  volt_sight_serve_end_(); /* nothing is served */
   assert_false(is_there(in_scratch("b.sock")));
 }
 
@@ -321,7 +321,7 @@ static void what_has_taken_its_place_is_not_removed(void **state) {
   serve();
   assert_int_equal(unlink(path), 0);
   int fd = listen_at(path);
-  volt_serve_end_();
+  volt_sight_serve_end_();
   assert_true(is_there(path));
   close(fd);
 }
@@ -570,18 +570,18 @@ static void a_child_has_nothing_of_it(void **state) {
     char byte;
     close(hold[1]);
     close(fd);
-    volt_serve_end_(); /* not its own: the file stays */
+    volt_sight_serve_end_(); /* not its own: the file stays */
     bool served = volt_sight_serve(other) == VOLT_OK;
     int client = try_to_connect(other);
     if (client >= 0) ask_hello(client);
     if (read(hold[0], &byte, 1) < 0) _exit(2);
-    volt_serve_end_();
+    volt_sight_serve_end_();
     _exit(served && client >= 0 ? 0 : 1);
   }
   close(hold[0]);
   ask_hello(fd);
   assert_true(is_there(path));
-  volt_serve_end_();
+  volt_sight_serve_end_();
   hear_the_end(fd); /* although the child is alive: it has not kept the connection */
   assert_int_equal(try_to_connect(path), -ENOENT);
   close(hold[1]);
