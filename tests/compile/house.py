@@ -6,11 +6,13 @@ rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > c
         A public header includes public headers only. A header in src/ declares what one source defines, or
         at most four of one noun. No function over 60 lines.
         Rooms have sub-rooms, and WITHIN says which of them each may include; in core, what waits (wait,
-        future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone. The
-        README.md of a room says what it is, and names its sub-rooms.
-names   A name means one thing: types, functions, headers, sources; but x.h beside x.c is the inside of the
-        public x.h. One form of include guard. No identifier, and
-        no name of a file, has an old word (tests/compile/banned-names).
+        future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone.
+        A function's name tells its room: the first FIRST_LINES lines of each README.md say what the
+        (sub-)rooms are, and how the functions of each begin: the longest such beginning counts, and
+        no two rooms have the same. What these pages quote as a file, or by its name, is there.
+names   A name means one thing: types, functions (of src/ and voltgate static ones, too), headers, sources; but
+        x.h beside x.c is the inside of the public x.h. One form of include guard. No identifier, and no
+        name of a file, has an old word (tests/compile/banned-names).
 labels  Each operation that orders memory carries, in a comment on its line or directly above,
           /* fifo:U1 -> fifo:L1, permits:A1: the next holder sees what this one did */
         its label, its partners and the reason: -> at a release, <- at an acquire, <-> at both. Each
@@ -165,6 +167,7 @@ class Tree:
         self.variants = self.sources("bench/variants")
         self.cpp = self.sources("include/volt", ends=(".hpp",))
         self.all = {**self.library, **self.variants}
+        self.gate = {p: s for p, s in self.sources(GATE).items() if room_of_gate(p)}
 
     def files(self, *places, ends):
         for place in places:
@@ -281,14 +284,74 @@ def sub_rooms(tree, room):
     return count
 
 
-def describes_itself(tree, name):
-    page = tree.root / "src" / name / "README.md"
-    text = page.read_text() if page.is_file() else ""
-    if not text:
-        tree.refuse(page.relative_to(tree.root), "is not there: what is the room, and where does one begin?")
-    for sub in WITHIN.get(name, {}):
-        if text and f"`{sub}/`" not in text:
-            tree.refuse(page.relative_to(tree.root), f"does not say what `{sub}/` is")
+# ---- what a room's page says ----
+
+FIRST_LINES = 12  # of a page: what is read before a room is chosen
+GIVEN = re.compile(r"`((?!volt_)\w+(?:_|\(\)))`")  # the beginning of names, or one name
+QUOTED = re.compile(r"`([\w/]+\.[ch]|[a-z]+(?:_[a-z]+)*)`")  # a file, or its name without .c
+
+
+def pages(tree):
+    """(path of a room's README.md, its sub-rooms)"""
+    yield from ((f"src/{room}/README.md", WITHIN.get(room, {}))
+                for room in sorted({room_of(path) for path in tree.library} & set(BELOW)))
+    if tree.gate:
+        yield f"{GATE}/README.md", ROOMS_OF_GATE
+
+
+def text_of(tree, path):
+    page = tree.root / path
+    return page.read_text() if page.is_file() else ""
+
+
+def names_given(tree):
+    """{beginning of names: the room, or sub-room, that its page gives it to}"""
+    given = {}
+    for path, subs in pages(tree):
+        lines = text_of(tree, path).splitlines()[:FIRST_LINES]
+        if not lines:
+            tree.refuse(path, "is not there: what is the room, and where does one begin?")
+        for sub in subs or ("",):
+            home = os.path.normpath(os.path.join(os.path.dirname(path), sub))
+            its = [line for line in lines if not sub or f"`{sub}/`" in line]
+            if lines and not its:
+                tree.refuse(path, f"does not say what `{sub}/` is, in its first {FIRST_LINES} lines")
+            for name in (name for line in its for name in GIVEN.findall(line)):
+                if given.setdefault(name, home) != home:
+                    tree.refuse(path, f"`{name}` is given to {home}, and to {given[name]}")
+    return given
+
+
+def names_tell_rooms(tree):
+    """A function is in the room to which a page gives the longest beginning of its name. Returns how many
+    functions there are."""
+    given, carried, count = names_given(tree), set(), 0
+    for path, source in {**tree.library, **tree.gate}.items():
+        home = os.path.dirname(path)
+        for name, _, at, _ in source.functions if room_of(path) or path in tree.gate else ():
+            bare, count = name.removeprefix("volt_"), count + 1
+            fits = [g for g in given if (bare + "()" == g or bare.startswith(g)) and
+                    (bare == name or given[g].startswith("src/"))]
+            best = max(fits, key=lambda g: len(g.removesuffix("()")), default=None)
+            carried.add(best)
+            if best is None:
+                tree.refuse(source.at(at), f"{name}(): no page says of {home} that its functions begin so")
+            elif given[best] != home:
+                tree.refuse(source.at(at), f"{name}() is in {home}, but `{best}` is given to {given[best]}")
+    for name in sorted(set(given) - carried):
+        tree.refuse(given[name], f"`{name}` is given to it, and no function is called so")
+    return count
+
+
+def files_quoted(tree):
+    """A file, or a word, that a page of src/ quotes is one of a file or a sub-room that is there."""
+    for path, _ in pages(tree):
+        there = {os.path.basename(p) for p in (*tree.library, *tree.gate)}
+        words = {p.rsplit(".", 1)[0] for p in there} | {sub for subs in WITHIN.values() for sub in subs} | set(BELOW)
+        for name in QUOTED.findall(text_of(tree, path)):
+            if "." in name and os.path.basename(name) not in there or (
+                    "." not in name and path.startswith("src/") and name not in words):
+                tree.refuse(path, f"`{name}` is no file that is there")
 
 
 # ---- rooms of programs ----
@@ -329,13 +392,13 @@ def sources_of_programs(tree, *ends):
             if "/tests/" not in path}
 
 
-def calls_of_gate(tree, gate, allowed):
-    owner = {name: path for path, source in gate.items() if path.endswith(".c")
+def calls_of_gate(tree, allowed):
+    owner = {name: path for path, source in tree.gate.items() if path.endswith(".c")
              for name, static, *_ in source.functions if not static}
-    for path, source in gate.items():
-        mine, own = room_of_gate(path), {name for name, *_ in source.functions}
+    for path, source in tree.gate.items():
+        mine = room_of_gate(path)
         for m in re.finditer(r"\b(\w+)\s*\(", source.bare):
-            its = room_of_gate(owner[m[1]]) if m[1] in owner and m[1] not in own else None
+            its = room_of_gate(owner[m[1]]) if m[1] in owner else None
             if its and mine in allowed and its not in allowed[mine] | {mine}:
                 tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
 
@@ -343,10 +406,9 @@ def calls_of_gate(tree, gate, allowed):
 def rooms_of_programs(tree):
     programs, count = sources_of_programs(tree), 0
     allowed = {room: set(below.split()) for room, below in ROOMS_OF_GATE.items()}
-    gate = {path: source for path, source in programs.items() if path.startswith(GATE + "/")}
     for path, source in programs.items():
         mine = room_of_gate(path)
-        if path in gate and mine not in allowed:
+        if path.startswith(GATE + "/") and mine not in allowed:
             tree.refuse(path, f"is in no room: {GATE}/{{{','.join(allowed)}}}/")
         for at, name in source.includes:
             if name[0] == "<":
@@ -361,7 +423,7 @@ def rooms_of_programs(tree):
                 tree.refuse(source.at(at), f"includes {to} of another program")
             elif mine in allowed and its and its not in allowed[mine] | {mine}:
                 tree.refuse(source.at(at), f"{mine} includes {to} of {its}")
-    calls_of_gate(tree, gate, allowed)
+    calls_of_gate(tree, allowed)
     if count == 0:
         tree.refuse("apps", "no includes of programs found")
 
@@ -373,8 +435,8 @@ def rooms(tree):
     calls_point_down(tree, room)
     headers_of_few(tree)
     within = sub_rooms(tree, room)
-    for name in sorted({room_of(path) for path in tree.library} & set(BELOW)):
-        describes_itself(tree, name)
+    told = names_tell_rooms(tree)
+    files_quoted(tree)
     for path, source in tree.library.items():
         if path.startswith("src/") and room_of(path) not in BELOW:
             tree.refuse(path, f"is in no room: src/{{{','.join(BELOW)}}}/")
@@ -388,7 +450,7 @@ def rooms(tree):
             tree.refuse(path, f"its guard is not {guard}")
     return {"files": len(tree.library) + len(tree.cpp), "rooms": len(set(room.home.values())),
             "includes": sum(map(len, room.edges.values())), "of sub-rooms": within,
-            "functions": sum(len(s.functions) for s in tree.library.values())}
+            "functions": sum(len(s.functions) for s in tree.library.values()), "told by names": told}
 
 
 # ---- names ----
@@ -441,12 +503,13 @@ PROCESSOR = re.compile(r"_(x86_64|aarch64|ucontext)$")
 
 def names(tree):
     types, functions, headers, sources, guards = {}, {}, {}, {}, {}
+    for path, source in {**tree.all, **tree.gate}.items():
+        for name, static, at, _ in source.functions:
+            if not static or path.startswith(("src/", GATE)):
+                functions.setdefault(name, {})[path] = source.at(at)
     for path, source in tree.all.items():
         for name, what, body, at in source.types:
             types.setdefault(name, []).append((what, path if body else None, source.at(at)))
-        for name, static, at, _ in source.functions:
-            if not static or path.startswith("src/"):
-                functions.setdefault(name, {})[path] = source.at(at)
         if path.endswith(".c"):
             sources.setdefault(source.stem, []).append(path)
             continue
