@@ -1,5 +1,5 @@
-/* histogram.h: a histogram that threads write at once (volt/counts.h has the one that they read).
- * voltgate writes such histograms, too (apps/common/histogram.h). */
+/* histogram.h: a histogram that threads write at once. Read it into a volt_histogram
+ * (volt/counts.h). voltgate writes such histograms, too (apps/common/histogram.h). */
 #ifndef VOLT_CORE_HOOKS_HISTOGRAM_H
 #define VOLT_CORE_HOOKS_HISTOGRAM_H
 
@@ -10,8 +10,8 @@
  * first one of a time say which. */
 enum { VOLT_HISTOGRAM_FIRST_BIT_ = 4, VOLT_HISTOGRAM_OCTAVES_ = VOLT_HISTOGRAM_STEPS / 8 };
 
-/* All-zero: empty. 2.3 KiB. With 32 bits, a step would begin anew after minutes: 64 holds of a lock
- * are added at once. */
+/* All-zero: empty. 2.3 KiB. 64 bits: a count of 32 could wrap within minutes, because up to 64
+ * holds of a lock are added at once. */
 typedef struct volt_shared_histogram_ {
   VOLT_ATOMIC(uint64_t) sum_ns;
   VOLT_ATOMIC(uint64_t) longest_ns;
@@ -25,8 +25,8 @@ static inline unsigned volt_histogram_step_(uint64_t ns) {
   return (bit - VOLT_HISTOGRAM_FIRST_BIT_) * 8 + (unsigned)(ns >> (bit - 3) & 7);
 }
 
-/* Add something that has taken ns; it stands for `weight` like it. Any thread. Inline: a few of
- * these are most of what an admission of voltgate costs. */
+/* Count a duration of ns as `weight` equal ones. Any thread. Inline: a few of these are most of
+ * what an admission of voltgate costs. */
 static inline void volt_shared_histogram_add_(volt_shared_histogram_ *t, uint64_t ns,
                                               uint32_t weight) {
   /* all relaxed: numbers by themselves */

@@ -18,9 +18,8 @@
  *       elsewhere.
  *   R4  Interleaving: a fiber reads the count; a thread unparks it, and sees no fiber to wake; the
  *       fiber is suspended. Prevented by: as in R1, with SUSPENDED for PARKED, and fiber_futex.c
- *       for the
- *       futex. The fiber takes SUSPENDED off before the call returns, so where only threads park,
- *       an unpark takes no lock: a signal handler may call it. */
+ *       for the futex. The fiber takes SUSPENDED off before the call returns, so where only threads
+ *       park, an unpark takes no lock: a signal handler may call it. */
 #include "spin.h"
 
 #include "../os/check.h"
@@ -217,7 +216,7 @@ static void park_wake_at(uint32_t before, VOLT_ATOMIC(uint32_t) *word) {
 
 void volt_unpark(volt_parker *p) {
   uint32_t before = park_count_unpark(p);
-  if (before & (PARKED | SUSPENDED)) park_wake_at(before, &p->word); /* as above */
+  if (before & (PARKED | SUSPENDED)) park_wake_at(before, &p->word); /* *p may be gone */
 }
 
 void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {

@@ -30,7 +30,8 @@ typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given
 typedef struct volt_permit_kind_ {
   volt_kind_ kind;    /* for messages and counts */
   const char *excess; /* for messages: the name of the error "more released than held" */
-  uint32_t full;      /* the word's value is free permits XOR full */
+  uint32_t full;      /* the word's value is free permits XOR full: what a free mutex or rwlock
+                       * has; 0 for a semaphore (volt/detail/fifo.h) */
   uint32_t max;       /* the most permits that exist, and that one waiter may want */
   uint32_t shared;    /* permits of a holder that shares the object (a reader); or 0 */
   volt_permits_serve_fn_ *serve;
@@ -140,7 +141,7 @@ static inline int volt_permits_refuse_(volt_fifo_ *q) {
 int volt_permits_take_or_queue_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
                                 uint32_t n, volt_waker waker);
 
-/* One attempt at that. word: a guess, with neither LOCKED nor CLOSED. Returns VOLT_EAGAIN if the
+/* One attempt of volt_permits_take_or_queue_(). word: a guess, with neither LOCKED nor CLOSED. Returns VOLT_EAGAIN if the
  * word has changed. */
 static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_kind_ *kind,
                                                volt_waiter *w, uint32_t n, const volt_waker *waker,
@@ -185,10 +186,10 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
 void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                   uint32_t n);
 
-/* Fast path of that, if the head is missing exactly n permits, none are carried over, and the word
- * has none of the flags. The n permits and those that the head has gathered are what it wants, so
- * they are not too many. Grants the head, releases the lock and returns true. Else returns false:
- * nothing is changed, and the lock is still held. */
+/* Fast path of volt_permits_release_locked_(), if the head is missing exactly n permits, none are
+ * carried over, and the word has none of the flags. The n permits and those that the head has
+ * gathered are what it wants, so they are not too many. Grants the head, releases the lock and
+ * returns true. Else returns false: nothing is changed, and the lock is still held. */
 static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
                                                               const volt_permit_kind_ *kind,
                                                               uint64_t word, uint64_t flags,
@@ -196,14 +197,16 @@ static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
   volt_waiter *w = q->head;
   /* only serve() knows what a waiter with data wants, and whether the next one wants nothing */
   bool is_marked = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
+  /* a head that has a prev was moved or made anew while it was queued: the slow path aborts */
   if (is_marked || w->need != n || w->prev) return false;
   if (volt_permits_carried_(q) != 0 || (word & flags)) return false;
-  if (kind->shared && n == kind->shared && w->want == n) return false; /* none is there: check it */
+  /* a reader's share is released, but none is held: the slow path aborts */
+  if (kind->shared && n == kind->shared && w->want == n) return false;
   const volt_waker waker = {w->wake, w->ctx};
   volt_holdable_granted_(kind->holds, q, w);
   volt_fifo_remove_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
-  volt_count_claims_(kind->kind, 1, false); /* here, where it splits no path in two */
+  volt_count_claims_(kind->kind, 1, false); /* without the lock; the waker's call comes last */
   volt_waiter_grant_(w, waker, VOLT_WAITER_GRANTED_);
   return true;
 }
