@@ -9,7 +9,7 @@ says about how it is reached is so in the code. A step is an item of a numbered 
   4. [`file.c`](path) `function()` (again): ...       the walk goes back to a step, from a call or a wake
   4. [`file.c`](path) `function()` (begins): ...      another thread, or code of the caller's, begins here
 
-(from 2, as `member`) is both. A file is found by its name, with or without a link; if there are several,
+(from 2, as `member`) is both. The functions of a walk have at most LINES lines, which are read in ten minutes. A file is found by its name, with or without a link; if there are several,
 the link decides.
 Prints what is wrong. Then breaks the page in each way that it can be wrong, and sees that refused."""
 
@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 from house import Source  # noqa: E402
 
 PAGE = ROOT / "docs" / "walkthrough.md"
+LINES = 400
 ITEM = re.compile(r"(\d+)\. ")
 STEP = re.compile(r"(\d+)\. (\[)?`([\w.]+)`(?(2)\]\((\S+)\)) `(\w+)\(\)`(?: \(([^)]*)\))?: \S")
 MARK = re.compile(r"(?:from (\d+))?(?:, )?(?:as `(\w+)`)?|again|begins")
@@ -37,7 +38,7 @@ class Code:
     """The sources that walks go through."""
 
     def __init__(self):
-        self.files, self.bodies = {}, {}
+        self.files, self.bodies, self.lines = {}, {}, {}
         for place in ("src", "include/volt", "apps/voltgate"):
             for p in sorted((ROOT / place).rglob("*.[ch]")):
                 if "tests" in p.relative_to(ROOT).parts:
@@ -56,6 +57,7 @@ class Code:
             source, bodies = Source(path, path.read_text()), {}
             for name, _, first, end in source.functions:
                 bodies[name] = bodies.get(name, "") + source.bare[first:end].partition("{")[2]
+                self.lines[path, name] = self.lines.get((path, name), 0) + source.line(end) - source.line(first) + 1
             self.bodies[path] = bodies
         return self.bodies[path]
 
@@ -120,13 +122,21 @@ def wrong_step(code, walk, step):
     return None
 
 
-def all_wrong(code, text):
+def lines_of(code, walk):
+    there = {(code.find(step.file, step.path), step.function) for step in walk}
+    return sum(code.lines.get(key, 0) for key in there)
+
+
+def all_wrong(code, text, most=LINES):
     walks, wrong = read_walks(text)
     steps = [(walk, step) for walk in walks.values() for step in walk]
     for walk, step in steps if not wrong else []:
         what = wrong_step(code, walk, step)
         if what:
             wrong.append(f"{step.line}: step {step.number}: {what}")
+    for title, walk in walks.items():
+        if walk and (count := lines_of(code, walk)) > most:
+            wrong.append(f"{walk[0].line}: {title}: {count} lines of functions, at most {most}")
     return wrong, steps
 
 
@@ -167,13 +177,17 @@ def main():
         print(f"docs/walkthrough.md:{line}", file=sys.stderr)
     if wrong or not steps:
         return 1
+    longest = max(lines_of(code, walk) for walk, _ in steps)
+    if not all_wrong(code, text, longest - 1)[0]:
+        print("docs/walkthrough.md: a walk that is too long is not refused", file=sys.stderr)
+        return 1
     pages = 0
     for what, page in broken(text, steps):
         pages += 1
         if not all_wrong(code, page)[0]:
             print(f"docs/walkthrough.md:{what} is not refused", file=sys.stderr)
             return 1
-    print(f"{len(steps)} steps are as the code is; {pages} pages that lie are refused")
+    print(f"{len(steps)} steps are as the code is; {pages} pages that lie are refused; {longest} lines at most")
     return 0
 
 
