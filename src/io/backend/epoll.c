@@ -58,9 +58,7 @@ int volt_epoll_init_(volt_epoll_ *e) {
 }
 
 bool volt_epoll_is_used_(volt_epoll_ *e) {
-  if (volt_watched_owns_any_(&e->table)) return true;
-  volt_naps_end_(&e->naps); /* its timer is not the program's */
-  return false;
+  return volt_naps_are_needed_(&e->naps);
 }
 
 void volt_epoll_destroy_(volt_epoll_ *e) {

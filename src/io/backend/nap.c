@@ -15,7 +15,8 @@
  *   R11 Interleaving: the socket is connected in another way, and can take no more; the tick comes,
  *       and another operation waits until it can. Prevented by: the report names no event.
  *   R12 Interleaving: a runtime is given up, and is not freed because a timer runs, which is the
- *       list's. Prevented by: the list ends as soon as no descriptor is open.
+ *       list's. Prevented by: the end looks whether a descriptor is open, and if none is, ends the
+ *       list, before it looks whether a timer is started.
  *
  * Labels: io */
 #include <stdlib.h>
@@ -102,4 +103,10 @@ void volt_naps_end_(volt_naps_ *naps) {
   }
   naps->is_ticking = false;
   naps->first = NULL;
+}
+
+bool volt_naps_are_needed_(volt_naps_ *naps) {
+  if (volt_watched_owns_any_(naps->table)) return true;
+  volt_naps_end_(naps); /* R12 */
+  return false;
 }

@@ -29,6 +29,10 @@ void volt_naps_init_(volt_naps_ *naps, volt_rt *rt, volt_watch_table *table);
 /* No thread uses *naps, and no operation waits. May be called again. */
 void volt_naps_end_(volt_naps_ *naps);
 
+/* The runtime of them is about to end. Whether a descriptor is open; if none is, this ends them. May be
+ * called again. */
+bool volt_naps_are_needed_(volt_naps_ *naps);
+
 /* Have what waits for the descriptor of that number and mark make its call again, after so many
  * ticks, of 4 ms each: at least 1.
  * Returns VOLT_OK or VOLT_ENOMEM. Any thread. */
