@@ -79,12 +79,20 @@ static VOLT_NOINLINE void fd_refuse(volt_fd *d, volt_op *op, volt_op *other) {
               volt_op_place_(op) == &d->receiver ? "receives" : "sends");
 }
 
+/* As it opens a file, no number keeps its back end (watched.c R13). */
+static void fd_expect_number(const volt_op *op, void (*expect)(volt_watch_table *numbers)) {
+  if (op->kind != VOLT_OP_OPEN_) return;
+  volt_watch_table *numbers = op->fd->io->numbers;
+  if (numbers) expect(numbers);
+}
+
 int volt_op_enter_(volt_op *op) {
   volt_fd *d = op->fd;
   if (d->is_closing || (d->number < 0 && op->kind != VOLT_OP_OPEN_)) return VOLT_ECLOSED;
   VOLT_CHECK(!d->watched || d->self == d, fd_name,
              "%p (descriptor %d) was moved from %p after an operation had waited", (void *)d,
              d->number, (void *)d->self);
+  fd_expect_number(op, volt_watched_expect_);
   VOLT_PLAIN(volt_op *) *place = volt_op_place_(op);
   if (!place) return VOLT_OK;
   if (*place) fd_refuse(d, op, *place);
@@ -106,6 +114,7 @@ void volt_op_leave_(volt_op *op, volt_claims_ *claims) {
     *place = NULL;
   }
   volt_fd_claim_closer_(op->fd, claims);
+  fd_expect_number(op, volt_watched_expect_no_more_);
 }
 
 void volt_op_close_(volt_op *op, volt_claims_ *claims) {

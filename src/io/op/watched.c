@@ -14,7 +14,9 @@
  *       the runtime's end finds that no volt_fd has a number, and frees the table and the back end,
  *       which the close still uses. Prevented by: the numbers that are owned are counted. To count
  *       one less is the last that a close does with them, and it is a release; the end acquires
- *       the count of 0. A number that goes from one volt_fd to another is never given up between.
+ *       the count of 0. A number that goes from one volt_fd to another is never given up between. An
+ *       operation that opens a file is counted until it has left its descriptor, which has no number
+ *       before that.
  *
  * Labels: io */
 #include <stdlib.h>
@@ -154,6 +156,15 @@ bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp) {
   /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13) */
   volt_fetch_add_release(&table->owned, UINT32_MAX); /* one less */
   return true;
+}
+
+void volt_watched_expect_(volt_watch_table *table) {
+  volt_fetch_add_relaxed(&table->owned, 1); /* as in volt_watch_own_() */
+}
+
+void volt_watched_expect_no_more_(volt_watch_table *table) {
+  /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13) */
+  volt_fetch_add_release(&table->owned, UINT32_MAX); /* one less */
 }
 
 /* What waits for it, if that is known. */

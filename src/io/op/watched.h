@@ -23,7 +23,7 @@ enum { VOLT_WATCH_CHUNKS = 26 };
 /* All-zero at first. */
 typedef struct volt_watch_table {
   VOLT_ATOMIC(volt_watch_slot *) chunks[VOLT_WATCH_CHUNKS];
-  VOLT_ATOMIC(uint32_t) owned; /* numbers that a volt_fd has */
+  VOLT_ATOMIC(uint32_t) owned; /* numbers that a volt_fd has, and operations that may get one */
 } volt_watch_table;
 
 void volt_watched_init_(volt_watch_table *table);
@@ -52,8 +52,13 @@ bool volt_watched_is_of_(volt_watch_table *table, int number, uint32_t stamp);
  * for it any more. Returns false: it has not had it any more. */
 bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp);
 
-/* The runtime of them is about to end. Whether a volt_fd has a number: if not, no thread uses the table
- * or what its descriptors were of. */
+/* An operation that opens a file begins; it has ended, and if that has given it a number, that is owned
+ * already; its owner uses neither the table nor the back end for it any more. */
+void volt_watched_expect_(volt_watch_table *table);
+void volt_watched_expect_no_more_(volt_watch_table *table);
+
+/* The runtime of them is about to end. Whether a volt_fd has a number, or may get one: if not, no
+ * thread uses the table or what its descriptors were of. */
 bool volt_watched_owns_any_(const volt_watch_table *table);
 
 /* The same: abort if one has. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "blocker.hpp"
+#include "core/os/futex.h"
 #include "model_io.hpp"
 #include "poller.hpp"
 
@@ -440,3 +441,36 @@ struct close_x_obey_whole_x_end : close_x_whole_x_end {
   }
 };
 MODEL(close_x_obey_whole_x_end, 2, bounded)
+
+// watched.c R13: an operation that opens a file is given up elsewhere, and there is no number before it ends.
+struct open_x_cancel_x_end : model {
+  model_io io;
+  volt_fd d;
+  volt_op op;
+  poller::trace left;
+
+  open_x_cancel_x_end() : io(model_io::does::whole) {
+    io.give_numbers();
+    poller *p = new poller(&left);
+    model_io::be_worker(0);
+    EXPECT(p->poll(volt_open_future(&op, nullptr, &d, 0, "", 0, 0)) == VOLT_PENDING);
+    model_io::be_worker(-1);
+    p->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_future_cancel(&op.as.future);
+      return;
+    }
+    model_io::be_worker(0);
+    while (volt_waiter_result(&op.as.future.waiter) == VOLT_PENDING) {
+      if (!io.check(0)) volt_yield_();
+    }
+    (void)io.end_if_unused();
+  }
+  void check() override {
+    EXPECT(d.number == -1 && left.freed == 1 && io.is_unused());
+    io.expect_idle();
+  }
+};
+MODEL(open_x_cancel_x_end, 2, bounded)
