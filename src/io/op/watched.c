@@ -159,7 +159,7 @@ bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp) {
 }
 
 void volt_watched_expect_(volt_watch_table *table) {
-  volt_fetch_add_relaxed(&table->owned, 1); /* as in volt_watch_own_() */
+  volt_fetch_add_relaxed(&table->owned, 1); /* as in volt_watched_own_() */
 }
 
 void volt_watched_expect_no_more_(volt_watch_table *table) {
