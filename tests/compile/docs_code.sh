@@ -99,7 +99,8 @@ compile() { # <page>: with every compiler there is; in the quick form, with the 
 
 compile_cpp() { # <page>: as above
   local cxx standard=c++17
-  if as_cpp "$1" | grep -qE '\bco_(await|return)\b'; then standard=c++20; fi
+  # not grep -q, which ends at the first match: as_cpp can then be ended by SIGPIPE, which fails the pipe
+  if [[ $(as_cpp "$1" | grep -cE '\bco_(await|return)\b') != 0 ]]; then standard=c++20; fi
   for cxx in g++ clang++; do
     command -v "$cxx" > /dev/null || continue
     as_cpp "$1" | "$cxx" -x c++ "-std=$standard" -Wall -Wextra -Wshadow -Werror -Wno-unused \
@@ -127,7 +128,7 @@ links() { # <page>: links that lead nowhere
       file=${file:+$(dirname "$1")/$file} file=${file:-$1}
       if [[ ! -e $file ]]; then
         echo "$1: no file: $target"
-      elif [[ -n $anchor ]] && ! anchors "$file" | grep -qx -- "${anchor#\#}"; then
+      elif [[ -n $anchor ]] && [[ $(anchors "$file" | grep -cx -- "${anchor#\#}") == 0 ]]; then
         echo "$1: no heading: $target"
       fi
     done
