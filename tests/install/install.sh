@@ -45,7 +45,7 @@ install_and_move() {
   fi
 }
 
-needs_shared() { readelf -d "$1" | grep -q "NEEDED.*libvolt-sync$suffix\.so\."; }
+needs_shared() { readelf -d "$1" | grep "NEEDED.*libvolt-sync$suffix\.so\." > /dev/null; }
 
 by_cmake() {
   local program
@@ -170,7 +170,7 @@ by_man() {
     return
   fi
   for viewer in man mman; do # of man-db, of mandoc; a Debian without manuals has a man that says so
-    if ! command -v "$viewer" > /dev/null || "$viewer" -w mandoc 2>&1 | grep -q minimized; then continue; fi
+    if ! command -v "$viewer" > /dev/null || "$viewer" -w mandoc 2>&1 | grep minimized > /dev/null; then continue; fi
     for page in volt_sem_acquire volt_sem_acquire_all_future volt_chan_recv_until VOLT_EAGAIN volt; do
       MANPAGER="cat" "$viewer" -M "$prefix/share/man" "$page" < /dev/null > "$scratch/log" 2>&1 ||
         fail "$viewer $page:" "$(cat "$scratch/log")"
@@ -185,7 +185,7 @@ by_man() {
 by_top() {
   local page=$prefix/share/man/man1/volt-top.1
   [[ $("$prefix/bin/volt-top" --help) == 'usage: volt-top'* ]] || fail 'volt-top was not installed'
-  ! readelf -d "$prefix/bin/volt-top" | grep -q 'NEEDED.*libvolt' || fail 'volt-top needs a library of volt'
+  ! readelf -d "$prefix/bin/volt-top" | grep 'NEEDED.*libvolt' > /dev/null || fail 'volt-top needs a library of volt'
   if command -v mandoc > /dev/null; then mandoc -T lint -W warning "$page" || fail "$page: see above"; fi
   "$prefix/bin/volt-top" --help | grep -oE -- '--[a-z]+' | sort -u | while read -r entry; do
     grep -qE -- "Fl -${entry#--}( |$)" "$page" || fail "$page does not know $entry"

@@ -42,7 +42,7 @@ test_order() {
   for ((round = 1; round <= rounds; round++)); do
     all_arrived $round && arrived=$((arrived + 1))
     is_mixed $round && mixed=$((mixed + 1))
-    said $round left | grep -qx 'loop[1-4]' && left=$((left + 1))
+    said $round left | grep -x 'loop[1-4]' > /dev/null && left=$((left + 1))
     [ "$(said $round pongs)" -eq 3 ] && answered=$((answered + 1))
     served_in_order $round && ordered=$((ordered + 1))
   done

@@ -61,10 +61,10 @@ direct="psql -h 127.0.0.1 -p $database -U postgres -Atc"
 sleeping="from pg_stat_activity where state = 'active' and starts_with(query, 'select pg_sleep')"
 # What happens at each of them: clients wait, or the load was over before it was looked at; as many hold as
 # may, or the same; both sleep; the server is back.
-for seen in "voltgate status | grep -qE ' [1-9][0-9]* of [0-9]+ wait' || ! kill -0 \$load" \
-  "voltgate status | grep -qE ' [0-2] of 2 permits held'" \
+for seen in "voltgate status | grep -E ' [1-9][0-9]* of [0-9]+ wait' > /dev/null || ! kill -0 \$load" \
+  "voltgate status | grep -E ' [0-2] of 2 permits held' > /dev/null" \
   "[[ \$($direct \"select count(*) $sleeping\") == 2 ]]" \
-  "curl -s http://127.0.0.1:$admin/health | grep -qv '^breaker'"; do
+  "curl -s http://127.0.0.1:$admin/health | grep -v '^breaker' > /dev/null"; do
   sed -i "0,/until happens;/s%%until ${seen//&/\\&};%" "$scratch/script"
 done
 sed -i "s%^wakes;%$direct \"select pg_cancel_backend(pid) $sleeping\";%" "$scratch/script"
