@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <volt/io.h>
 
 #include "../../rt/host/driver.h"
 #include "kinds.h"
