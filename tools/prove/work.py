@@ -30,16 +30,22 @@ class OutOfTime(Exception):
     pass
 
 
+def git(*words):
+    """What git says of this tree, or None: there is none, or this is no checkout."""
+    try:
+        ran = subprocess.run(["git", "-C", str(ROOT), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except FileNotFoundError:
+        return None
+    return os.fsdecode(ran.stdout) if ran.returncode == 0 else None
+
+
 def commit():
     """What is checked out: eight digits, "+" if there are changes of what is tracked."""
-    def git(*words):
-        return subprocess.run(["git", "-C", str(ROOT), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True)
     head = git("rev-parse", "--short=8", "HEAD")
-    if head.returncode != 0:
+    if head is None:
         return "00000000"
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!tests/proof").stdout
-    return head.stdout.strip()[:8] + ("+" if changed else "")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!tests/proof")
+    return head.strip()[:8] + ("+" if changed else "")
 
 
 def search(binary, seconds, names, log=None):
@@ -138,10 +144,9 @@ NO_SOURCE = ("docs/", "bench/results/", "tests/proof/", "README.md", "CHANGELOG.
 
 def files():
     """The files of the tree: those that git knows, or all that are not built."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL)
-    if listed.returncode == 0:
-        return [ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    listed = git("ls-files", "-z")
+    if listed is not None:
+        return [ROOT / name for name in listed.split("\0") if name]
     return [file for file in ROOT.rglob("*") if file.is_file() and not {"build", ".git"} & set(file.parts)]
 
 
