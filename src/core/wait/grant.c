@@ -33,7 +33,7 @@ void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w) {
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       volt_kind_api_(kind), "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_HELD_ ? "already queued" : "not initialised", state);
+      state <= VOLT_WAITER_CLAIMED_ ? "already queued" : "not initialised", state);
 }
 
 uint8_t volt_waiter_use_(void) {

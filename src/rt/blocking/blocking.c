@@ -24,7 +24,12 @@
  *   R5  Interleaving: a thread that runs by hand sleeps until no call is queued or runs, so that
  *       virtual time may pass; the last call is given up, or refused, and never runs. Prevented by:
  *       each place where there is one call less, under the lock, rouses that thread if it was the
- *       last (by_hand.c R2). */
+ *       last (by_hand.c R2).
+ *   R6  Interleaving: a thread sees that its call is not done, and is about to take the lock, to cancel
+ *       it or to replace its waker; the call returns, the last thread leaves, and the runtime, which
+ *       was given up, is freed. Prevented by: as in timer.c R6. The owner makes its waiter HELD before
+ *       it takes the lock. The thread that has made the call makes it CLAIMED, or finds that it is
+ *       HELD, and counts the owner as late; the pool is closed when no owner is late. */
 #include "blocking.h"
 #include "../../core/future/future_ops.h"
 #include "../../core/inspect/describe.h"
@@ -59,6 +64,7 @@ void volt_blocking_pool_init_(volt_blocking_pool *pool) {
   pool->idle = NULL;
   pool->is_closed = 0;
   pool->closer = NULL;
+  pool->late = 0;
   pool->any_left = 0;
   pool->left = volt_thread_self_();        /* any value */
   volt_store_relaxed(&pool->last_name, 0); /* not shared yet */
@@ -123,6 +129,42 @@ static bool blocking_remove_idle(volt_blocking_pool *pool, blocking_thread *thre
   return false;
 }
 
+/* ---- its owner ---- */
+
+/* The owner of b is about to use the pool. Returns false: it must not, because b is done. R6 */
+static bool blocking_hold(volt_blocking *b) {
+  uint32_t state = VOLT_WAITER_PENDING_;
+  /* relaxed, no data: only HELD itself counts, the lock has its own order */
+  return volt_cas_relaxed(&b->future.waiter.state, &state, VOLT_WAITER_HELD_);
+}
+
+/* Whether it was removed: then its owner holds it for ever. The owner, without the lock. */
+static bool blocking_was_removed(volt_blocking *b) {
+  return volt_load_relaxed(&b->future.waiter.state) == VOLT_WAITER_HELD_; /* the owner's own */
+}
+
+/* Under the lock: the owner of b, which is not removed, has come. Returns whether b is done. */
+static bool blocking_let_go(volt_blocking_pool *pool, volt_blocking *b) {
+  bool is_done = b->stage == DONE;
+  uint32_t held = VOLT_WAITER_HELD_;
+  if (is_done) pool->late -= 1;
+  /* relaxed, no data: as HELD. It does not overwrite a grant */
+  (void)volt_cas_relaxed(&b->future.waiter.state, &held,
+                         is_done ? VOLT_WAITER_CLAIMED_ : VOLT_WAITER_PENDING_);
+  return is_done;
+}
+
+/* Under the lock: b is done. */
+static volt_claimed_ blocking_claim(volt_blocking_pool *pool, volt_blocking *b, int result) {
+  uint32_t state = VOLT_WAITER_PENDING_;
+  b->result = result;
+  b->stage = DONE;
+  /* relaxed, no data: as above; R6. AWAITED stays: its owner does not use the pool */
+  bool is_claimed = volt_cas_relaxed(&b->future.waiter.state, &state, VOLT_WAITER_CLAIMED_);
+  if (!is_claimed && state == VOLT_WAITER_HELD_) pool->late += 1;
+  return volt_waiter_claim_(&b->future.waiter);
+}
+
 /* ---- a thread ---- */
 
 static void blocking_call(volt_rt *rt, volt_blocking *b) {
@@ -131,9 +173,7 @@ static void blocking_call(volt_rt *rt, volt_blocking *b) {
   VOLT_PROBE3(blocking__end, rt, b, result);
   VOLT_CHECK(result != VOLT_PENDING, blocking_name, "VOLT_PENDING is not a result");
   volt_short_lock_lock_(&rt->blocking.lock);
-  b->result = result;
-  b->stage = DONE;
-  volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
+  volt_claimed_ claimed = blocking_claim(&rt->blocking, b, result);
   volt_short_lock_unlock_(&rt->blocking.lock);
   volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -230,8 +270,7 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   volt_blocking *b = pool->head;
   blocking_unlink(pool, b, DONE);
   pool->running += 1; /* until its owner has been woken */
-  b->result = VOLT_ENOMEM;
-  volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
+  volt_claimed_ claimed = blocking_claim(pool, b, VOLT_ENOMEM);
   volt_short_lock_unlock_(&pool->lock);
   blocking_not_run(b);
   volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTER_GRANTS_, 1);
@@ -290,16 +329,19 @@ int volt_blocking_start_(volt_future *f, volt_waker waker) {
 /* R2 */
 bool volt_blocking_remove_(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
+  if (blocking_was_removed(b)) return true;
+  if (!blocking_hold(b)) return false;
   volt_short_lock_lock_(&pool->lock);
   bool queued = b->stage == QUEUED;
   if (queued) {
     blocking_unlink(pool, b, REMOVED);
     blocking_rouse_if_last(b->rt);
+  } else {
+    (void)blocking_let_go(pool, b);
   }
-  bool removed = b->stage == REMOVED;
-  volt_short_lock_unlock_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock); /* R6 */
   if (queued) blocking_not_run(b);
-  return removed;
+  return queued;
 }
 
 bool volt_blocking_cancel_(volt_future *f) {
@@ -317,14 +359,17 @@ bool volt_blocking_cancel_(volt_future *f) {
 bool volt_blocking_set_waker_(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
+  bool is_waiting = false;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  volt_short_lock_lock_(&pool->lock);
-  bool is_waiting = b->stage != DONE;
-  if (is_waiting) {
-    f->waiter.wake = waker.wake;
-    f->waiter.ctx = waker.ctx;
+  if (blocking_hold(b)) {
+    volt_short_lock_lock_(&pool->lock);
+    is_waiting = !blocking_let_go(pool, b);
+    if (is_waiting) {
+      f->waiter.wake = waker.wake;
+      f->waiter.ctx = waker.ctx;
+    }
+    volt_short_lock_unlock_(&pool->lock); /* R6 */
   }
-  volt_short_lock_unlock_(&pool->lock);
   if (!is_waiting) volt_waiter_await_(&f->waiter);
   return is_waiting;
 }
@@ -401,7 +446,13 @@ void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   while ((idle = blocking_take_idle(pool)) != NULL) volt_unpark(&idle->parker);
   volt_short_lock_unlock_(&pool->lock);
   if (any) volt_park_out_(&parker, 1);
+  unsigned spins = 0;
   volt_short_lock_lock_(&pool->lock); /* the last thread may be in it still */
+  while (pool->late > 0) {            /* R6 */
+    volt_short_lock_unlock_(&pool->lock);
+    volt_pause_(&spins);
+    volt_short_lock_lock_(&pool->lock);
+  }
   any = pool->any_left != 0;
   volt_thread_ last = pool->left;
   volt_short_lock_unlock_(&pool->lock);

@@ -38,6 +38,7 @@ typedef struct volt_blocking_pool {
   VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the thread that has become idle last */
   VOLT_PLAIN(uint32_t) is_closed;
   VOLT_PLAIN(volt_parker *) closer;
+  VOLT_PLAIN(uint32_t) late;       /* owners that are to come, of calls that are done */
   VOLT_PLAIN(uint32_t) any_left;   /* whether there is a thread to join, */
   VOLT_PLAIN(volt_thread_) left;   /* which is the one that has ended last */
   VOLT_ATOMIC(uint32_t) last_name; /* threads so far, for their names */

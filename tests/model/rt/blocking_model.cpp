@@ -1,5 +1,5 @@
 // blocking_model: calls on threads that block: queued, taken, cancelled, as the threads come and go.
-// blocking.c I1-I3, R1-R3. The deadline of an idle thread may pass at any moment.
+// blocking.c I1-I3, R1-R4, R6. The deadline of an idle thread may pass at any moment.
 // PROGRAM: rt
 #include "model_rt.hpp"
 #include "poller.hpp"
@@ -41,6 +41,8 @@ struct blocking_model : model {
     rt->blocking.head = nullptr; // whoever still uses it is reported
     rt->blocking.threads = 0;
     rt->blocking.closer = nullptr;
+    rt->blocking.late = 0xdead;
+    volt_store_relaxed(&rt->blocking.lock.word, 1u); // for ever
     model_no_more_threads();
   }
   void check() override {
@@ -187,3 +189,39 @@ struct blocking_two_calls : blocking_model {
   }
 };
 MODEL(blocking_two_calls, 3, bounded)
+
+// R6: a call is under way, the runtime was given up, and ends as the call is cancelled, or polled by
+// somebody else.
+template <bool cancels>
+struct blocking_given_up : blocking_model {
+  poller::trace left[2];
+  poller *after;
+  call c;
+  blocking_given_up() : blocking_model(1), after(new poller(&left[1])) {
+    poller *p = new poller(&left[0]);
+    EXPECT(p->poll(future(&c, 0)) == VOLT_PENDING);
+    p->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model_serve(0);
+    } else if (index == 2) {
+      end();
+    } else if (cancels) {
+      volt_future_cancel(&c.b.future);
+      poison_call(&c);
+    } else {
+      (void)after->poll(&c.b.future);
+    }
+  }
+  void check() override {
+    if (!cancels) EXPECT(volt_waiter_result(&c.b.future.waiter) == VOLT_OK && calls[0] == 1);
+    after->end();
+    EXPECT(left[0].gone(1) && left[1].freed == 1);
+    blocking_model::check();
+  }
+};
+struct blocking_cancel_x_given_up : blocking_given_up<true> {};
+struct blocking_set_waker_x_given_up : blocking_given_up<false> {};
+MODEL(blocking_cancel_x_given_up, 3, bounded)
+MODEL(blocking_set_waker_x_given_up, 3, bounded)
