@@ -239,26 +239,37 @@ static int end_of_child(void (*act)(void)) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static void nothing(void *arg, uint32_t index) {
+  (void)arg, (void)index;
+}
+
+/* Of a child. A sanitizer may start a thread of its own with the first of the program's; and one that
+ * was joined is in the kernel's list for a moment, so there may be less of them later. */
+static unsigned threads_at_first(void) {
+  thread_team_run(1, nothing, NULL);
+  return thread_team_of_process();
+}
+
 static void start_a_timer_and_give_up(void) {
   volt_timer timer = VOLT_TIMER_INIT;
   const volt_waker none = {NULL, NULL};
-  unsigned before = thread_team_of_process();
+  unsigned before = threads_at_first();
   create(2);
   volt_timer_start(volt_rt_timers(rt), &timer, VOLT_NO_DEADLINE, none);
   REQUIRE(volt_rt_shutdown_background(rt) == VOLT_OK);
-  WAIT_UNTIL(thread_team_of_process() == before);
+  WAIT_UNTIL(thread_team_of_process() <= before);
   REQUIRE(volt_timer_cancel(volt_rt_timers(rt), &timer)); /* so it is there still */
   exit(23);
 }
 
 static void hold_a_handle_and_give_up(void) {
-  unsigned before = thread_team_of_process();
+  unsigned before = threads_at_first();
   create(1);
   slow *held = spawn(calls);
   WAIT_UNTIL(volt_load_acquire(&begun) == 1);
   REQUIRE(volt_rt_shutdown_background(rt) == VOLT_OK);
   volt_store_release(&open, 1);
-  WAIT_UNTIL(thread_team_of_process() == before);
+  WAIT_UNTIL(thread_team_of_process() <= before);
   REQUIRE(volt_task_result(&held->task) == VOLT_ECANCELED); /* so it is there still */
   volt_task_detach(&held->task);
   exit(23);
