@@ -7,11 +7,15 @@
  *
  * A task says itself which runtime and which size it is of. A frame has a volt_block_ before it.
  *
- * Race
+ * Races
  *   R1  Interleaving: a thread gives the last block back to a runtime that was given up; the end of
  *       the runtime finds that none is in use, and frees it, while the thread still uses the pool or
- *       the allocator. Prevented by: the end counts under the lock, and to unlock is the last that a
- *       thread that is no worker does for a small block; for a large one it is to count that off. */
+ *       the allocator. Prevented by: the end counts under the lock. A thread that is no worker
+ *       uses the runtime last when it unlocks (a small block), or decrements in_use (a large one).
+ *   R2  Interleaving: two threads find no chunk that a block can be carved from; each allocates one
+ *       and adds it; the second is carved from now on, and the first, which has served one block,
+ *       never again. Prevented by: a thread looks once more under the lock, before it adds a chunk,
+ *       and gives the chunk back if it needs none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,24 +111,34 @@ static void *pool_carve(volt_pool *pool, size_t bytes) {
   return fresh + skip;
 }
 
-/* One block for the caller, and some for *own, if that is not NULL and there are free ones. chunk:
- * NULL, or a new one, which is always added. */
-static void *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own, volt_chunk *chunk) {
+/* One block for the caller, and some for *own, if that is not NULL and there are free ones. *chunk:
+ * NULL, or a new one; NULL afterwards if the pool has taken it. */
+static void *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own,
+                              volt_chunk **chunk) {
   volt_pool *pool = &rt->pool;
+  size_t bytes = (size_t)block * UNIT;
   volt_short_lock_lock_(&pool->lock);
-  if (chunk) pool_add_chunk(pool, chunk);
   void *taken = pool_pop(&pool->free[block]);
   if (taken && own) pool_move(&pool->free[block], own, MOVE);
-  if (!taken) taken = pool_carve(pool, (size_t)block * UNIT);
+  if (!taken) taken = pool_carve(pool, bytes);
+  if (!taken && *chunk) { /* R2 */
+    pool_add_chunk(pool, *chunk);
+    *chunk = NULL;
+    taken = pool_carve(pool, bytes);
+  }
   volt_short_lock_unlock_(&pool->lock);
   return taken;
 }
 
 static VOLT_NOINLINE void *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
-  void *taken = pool_take_shared(rt, block, own, NULL);
+  const volt_rt_allocator *a = &rt->config.allocator;
+  volt_chunk *chunk = NULL;
+  void *taken = pool_take_shared(rt, block, own, &chunk);
   if (taken) return taken;
-  volt_chunk *chunk = pool_new_chunk(rt);
-  return chunk ? pool_take_shared(rt, block, own, chunk) : NULL;
+  chunk = pool_new_chunk(rt);
+  taken = pool_take_shared(rt, block, own, &chunk);
+  if (chunk) a->free(chunk, CHUNK_BYTES, a->ctx); /* R2: another thread has added one */
+  return taken;
 }
 
 static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, unsigned block, void *given,
@@ -143,7 +157,7 @@ static VOLT_NOINLINE void *pool_take_large(volt_rt *rt, size_t bytes) {
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
   if (!memory) return NULL;
   memcpy(memory, &bytes, sizeof bytes);
-  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count; what is given back orders (R1) */
+  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: only the decrement orders (R1) */
   return memory + UNIT;
 }
 
@@ -259,8 +273,8 @@ static VOLT_NOINLINE void pool_free_block_slow(volt_block_ *head) {
   }
 }
 
-/* Without a runtime it was allocated by malloc(): no worker is of that. Not inline: a coroutine that
- * suspends would save this function's registers. */
+/* If head->rt is NULL, the memory is malloc()'s, and no worker keeps it. Not inline: else a coroutine
+ * would save the registers that this uses each time it is resumed, also where it frees nothing. */
 VOLT_NOINLINE void volt_rt_free_(void *memory) {
   volt_block_ *head = (volt_block_ *)memory - 1;
   if (!pool_keep(volt_worker_here_(head->rt), head->block, head)) pool_free_block_slow(head);

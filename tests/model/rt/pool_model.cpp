@@ -1,5 +1,5 @@
 // pool_model: memory is given back to the pool of a runtime by threads that are no workers, as the end of
-// that runtime finds whether any is in use, and frees it. pool.c R1.
+// that runtime finds whether any is in use, and frees it; and threads take memory. pool.c R1, R2.
 // PROGRAM: pool BATCH 1 MUTANTS SOURCES pool.c park.c fiber_futex.c permits.c future.c fifo.c grant.c
 #include "model.hpp"
 #include "rt/host/runtime.h"
@@ -20,6 +20,7 @@ struct pool_model : model {
   void *block[2] = {nullptr, nullptr};
   VOLT_PLAIN(uint32_t) has_ended; // and its allocator with it
   bool freed = false;
+  int allocated = 0; // not freed yet
 
   pool_model() {
     for (auto &h : here) h = volt_here_();
@@ -34,11 +35,15 @@ struct pool_model : model {
     return memory;
   }
   static void *alloc(size_t bytes, void *ctx) {
-    EXPECT(static_cast<pool_model *>(ctx)->has_ended == 0);
+    pool_model *m = static_cast<pool_model *>(ctx);
+    EXPECT(m->has_ended == 0);
+    m->allocated += 1;
     return calloc(1, bytes);
   }
   static void free_again(void *memory, size_t, void *ctx) {
-    EXPECT(static_cast<pool_model *>(ctx)->has_ended == 0);
+    pool_model *m = static_cast<pool_model *>(ctx);
+    EXPECT(m->has_ended == 0);
+    m->allocated -= 1;
     free(memory);
   }
   void end() {
@@ -52,7 +57,7 @@ struct pool_model : model {
   }
   void check() override {
     end();
-    EXPECT(freed);
+    EXPECT(freed && allocated == 0);
   }
 };
 
@@ -90,3 +95,17 @@ struct pool_give_two_x_end : pool_model {
   }
 };
 MODEL(pool_give_two_x_end, 3, bounded)
+
+// R2: each finds that there is no chunk, and one is enough for both.
+struct pool_take_x_take : pool_model {
+  void thread(unsigned index) override {
+    block[index] = take(100);
+    EXPECT(block[index]);
+  }
+  void check() override {
+    EXPECT(block[0] != block[1] && allocated == 1);
+    for (void *b : block) volt_rt_free_(b);
+    pool_model::check();
+  }
+};
+MODEL(pool_take_x_take, 2, full)

@@ -253,6 +253,39 @@ static void memory_that_runs_out_at_each_place(void **state) {
   }
 }
 
+/* Before the chunk comes for which the first task asks, a second task is made, as another thread may. */
+static struct {
+  volt_rt *rt; /* until then */
+  job *second;
+  size_t chunk_bytes;
+} overtaken;
+
+static void *may_be_overtaken(size_t bytes, void *ctx) {
+  volt_rt *rt = overtaken.rt;
+  overtaken.rt = NULL;
+  overtaken.chunk_bytes = bytes;
+  if (rt) overtaken.second = new_job(rt);
+  return may_fail(bytes, ctx);
+}
+
+static void two_that_need_a_chunk_share_one(void **state) {
+  (void)state;
+  memset(&memory, 0, sizeof memory);
+  volt_rt_config config = {.flags = VOLT_RT_BY_HAND,
+                           .allocator = {may_be_overtaken, give_back, NULL}};
+  volt_rt *rt;
+  assert_result(volt_rt_create(&rt, &config), VOLT_OK);
+  uint64_t before = memory.held;
+  overtaken.rt = rt;
+  job *first = new_job(rt);
+  assert_non_null(overtaken.second);
+  assert_int_equal(memory.held - before, overtaken.chunk_bytes);
+  volt_task_detach(&first->task);
+  volt_task_detach(&overtaken.second->task);
+  assert_int_equal(volt_rt_destroy(rt), 0);
+  assert_int_equal(memory.held, 0);
+}
+
 static void a_size_that_overflows_is_no_memory(void **state) {
   (void)state;
   by_hand_begin(&h);
@@ -411,6 +444,7 @@ int main(void) {
       A_TEST(workers_on_a_cpu),
       A_TEST(workers_on_a_cpu_that_is_none),
       A_TEST(memory_that_runs_out_at_each_place),
+      A_TEST(two_that_need_a_chunk_share_one),
       A_TEST(a_size_that_overflows_is_no_memory),
       A_TEST(a_runtime_that_is_over),
       A_TEST(destroy_counts_whom_it_has_cancelled),
