@@ -27,8 +27,8 @@
  *       is still to begin, or runs. Prevented by: `calling` says that one is due, and counts those
  *       that run; destroy waits until it is 0. To count itself off is a call's last access.
  *   R5  Interleaving: a thread cancels the last timer of a runtime that was given up; the end of the
- *       runtime finds that there is none, and frees the queue while that thread, or the one that
- *       runs its section, is still in the lock. Prevented by: the end asks in a section. Sections
+ *       runtime finds that there is none, and frees the queue while that thread, or the combiner that
+ *       runs its section for it, still uses the lock. Prevented by: the end asks in a section. Sections
  *       run in order, and no thread whose section came before uses the lock once that of the end
  *       has run (bcs_lock.c I4).
  *   R6  Interleaving: a thread sees that its timer runs, and is about to cancel it; the timer
@@ -58,14 +58,16 @@ enum { CALL_DUE = 1, CALL_RUNS = 2 };
 static void timers_call_driver(void *ctx) {
   volt_timers *t = (volt_timers *)ctx;
   volt_waker driver = {t->driver_wake, t->driver_ctx};
-  /* timer:D2 <-> timer:D1, timer:D3: sees the earliest deadline, frees the call section; R3 */
+  /* timer:D2 <-> timer:D1, timer:D3: from here on t->call may be submitted again, and this thread sees
+   * the earliest_ns for which it was submitted; R3 */
   volt_fetch_add_acq_rel(&t->calling, CALL_RUNS - CALL_DUE);
   driver.wake(driver.ctx);
   /* timer:D4 -> timer:D3: the queue and the driver end after this call; R4 */
   volt_fetch_add_release(&t->calling, UINT32_C(0) - CALL_RUNS);
 }
 
-/* No section of another thread is to come, but for that of a call. */
+/* The caller knows that no other thread submits a section any more. That of a call of the driver
+ * (t->call) may still be queued. */
 static void timers_await_driver(volt_timers *t) {
   unsigned spins = 0;
   /* timer:D3 <- timer:D2, timer:D4: the queue ends after the last call of the driver; R4 */
@@ -218,7 +220,9 @@ struct timer_expiry {
   volt_waker wakers[VOLT_EXPIRE_BATCH];
 };
 
-/* In a section: the last access to a timer that has expired, unless its owner is about to come. R6 */
+/* In a section: store the result of a timer that has expired. That is the last access to it. Only if
+ * its owner has made it HELD, the owner has a section to come, and waits for that: it is counted as
+ * late. R6 */
 static void timer_grant(volt_timers *t, const volt_claimed_ *claimed) {
   volt_waiter *w = claimed->waiter;
   uint32_t state = VOLT_WAITER_PENDING_;

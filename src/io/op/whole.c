@@ -6,11 +6,17 @@
  * order, and the later of them makes it OVER. So no report can come for a later use of the same
  * memory.
  *
- *   report             not asked                    asked
- *   a part of a send   submitted again              OVER: cancelled, n says how much
- *   -EAGAIN, -EINTR    submitted again              OVER: cancelled; or WOKEN, to go on by CALL
- *   -ECANCELED         OVER: its result             as after -EAGAIN
- *   else               OVER: its result             OVER: its result
+ *   report             not asked          asked
+ *   a part of a send   submitted again    as asked; n says how much was sent
+ *   accept() skips it  submitted again    as asked
+ *   -EAGAIN, -EINTR    submitted again    as asked
+ *   -ECANCELED         OVER: its result   as asked
+ *   else               OVER: its result   OVER: its result
+ *
+ *   asked (is_asked)                      becomes
+ *   CLOSED, with or without others        OVER: VOLT_ECLOSED
+ *   GO_BY_CALL alone                      WOKEN: its owner goes on by CALL
+ *   else                                  OVER: VOLT_ECANCELED
  *
  * Races
  *   R4  Interleaving: the back end has reported a part, and is about to be given the rest; another
@@ -150,7 +156,8 @@ bool volt_op_is_over_(volt_op *op) {
 
 /* ---- poll, cancel ---- */
 
-/* The owner holds it and has the lock, which is free meanwhile: ask it to end (why, or 0). R14 */
+/* Ask it to end (why; 0: do not). The owner holds it and has the lock; this unlocks for the call of
+ * cancel(), and locks again. R14 */
 static void whole_ask(volt_op *op, unsigned why) {
   volt_fd *d = op->fd;
   if (!why || !volt_op_ask_(op, why)) return;
@@ -165,8 +172,8 @@ static bool whole_is_under_way(const volt_op *op) {
   return stage != VOLT_OP_OVER_ && stage != VOLT_OP_WOKEN_;
 }
 
-/* The owner holds it and has the lock, and does neither afterwards. Returns whether it is under
- * way; else the owner goes on. */
+/* The owner holds it and has the lock; this gives up both. Returns true: it is under way; false: the
+ * owner goes on. */
 static bool whole_let_go(volt_op *op) {
   volt_fd *d = op->fd;
   unsigned stage = volt_op_stage_(op);

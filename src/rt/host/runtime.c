@@ -49,7 +49,7 @@ static void runtime_malloc_free(void *memory, size_t bytes, void *ctx) {
   free(memory);
 }
 
-/* Of fibers. Returns whether the caller's are right. */
+/* Fill in the defaults of stacks for fibers. Returns false: the caller's size is out of range. */
 static bool runtime_complete_stacks(volt_rt_config *c) {
   if (c->fiber_stack_bytes == 0) c->fiber_stack_bytes = VOLT_STACK_DEFAULT_;
   if (c->fiber_stacks_kept == 0) c->fiber_stacks_kept = STACKS_KEPT;
