@@ -193,7 +193,9 @@ VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
  * When the last thread has ended, the detached one frees the runtime. It frees nothing if a task
  *   from the pool is left whose handle is held, or if a timer or an open descriptor is left. Such a
  *   handle may be used for join, result and cancel. At any time a handle may be detached, a timer
- *   cancelled, a descriptor closed.
+ *   cancelled, a descriptor closed. A thread that is not the runtime's own gets nothing new from rt:
+ *   no task, no timer, no descriptor. By an open descriptor it may still accept one, or wait with a
+ *   deadline.
  * Not promised: that anything has ended or was freed by any moment, so the library must not be
  *   unloaded; nor that static objects of the program can be used by those threads during exit().
  * Returns VOLT_OK: rt is not the caller's any more; VOLT_ENOMEM: no thread to wait for the others

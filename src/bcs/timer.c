@@ -313,20 +313,18 @@ void volt_timers_destroy(volt_timers *t) {
 /* What the end of a runtime finds in a section. */
 struct timers_found {
   volt_timers *timers;
-  uint64_t started; /* so far */
-  bool any;         /* in the heap */
+  bool any; /* in the heap */
   bool any_late;
 };
 
 static void timers_find(void *arg) {
   struct timers_found *found = (struct timers_found *)arg;
-  found->started = found->timers->started;
   found->any = found->timers->root != NULL;
   found->any_late = found->timers->late > 0;
 }
 
-bool volt_timers_are_used_(volt_timers *t, uint64_t *started) {
-  struct timers_found found = {.timers = t, .started = 0, .any = false, .any_late = false};
+bool volt_timers_are_used_(volt_timers *t) {
+  struct timers_found found = {.timers = t, .any = false, .any_late = false};
   unsigned spins = 0;
   for (;;) {
     volt_bcs_node node;
@@ -334,7 +332,6 @@ bool volt_timers_are_used_(volt_timers *t, uint64_t *started) {
     if (found.any || !found.any_late) break;
     volt_pause_(&spins); /* R6 */
   }
-  *started = found.started;
   if (!found.any) timers_await_driver(t);
   return found.any;
 }

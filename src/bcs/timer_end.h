@@ -6,8 +6,7 @@
 #include <volt/timer.h>
 
 /* Whether a timer is started. If none is, and the threads that may start one have ended, no thread
- * uses *t any more. Waits for those that are about to find out that their timer has expired.
- * *started: how many were started so far. */
-VOLT_API bool volt_timers_are_used_(volt_timers *t, uint64_t *started);
+ * uses *t any more. Waits for those that are about to find out that their timer has expired. */
+VOLT_API bool volt_timers_are_used_(volt_timers *t);
 
 #endif

@@ -7,10 +7,11 @@
  *   R2  Interleaving: a task calls volt_rt_shutdown_background(), which cancels that task too, and
  *       the runtime is freed under it. Prevented by: the task is counted until it has returned, and
  *       the runtime exists until no task is counted.
- *   R3  Interleaving: the end of a runtime that was given up finds no descriptor; a thread that has
- *       a timer opens one, and cancels the timer; the end finds no timer, and frees what the
- *       descriptor is of. Prevented by: the end looks at the timers before and after, and if one
- *       was started meanwhile, it takes that for one that is used. */
+ *   R3  Interleaving: the end of a runtime that was given up finds no timer; a thread that waits for
+ *       its descriptor with a deadline starts one, and closes the descriptor; the end finds no
+ *       descriptor, and frees the timers, of which the thread cancels its own. Prevented by: the end
+ *       looks at the descriptors first. What it finds unused stays so: only by an open descriptor may
+ *       a thread still get anything, another descriptor or a timer (volt_rt_shutdown_background()). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,15 +337,12 @@ uint64_t volt_rt_destroy(volt_rt *rt) {
 
 /* ---- in the background ---- */
 
-/* Whether something was not given back. What a thread gets for what it has, while this looks, is not
- * missed: if no timer was started between the two looks at them, neither a timer nor a descriptor was
- * there at the look at those (R3). */
+/* Whether something was not given back. If no descriptor is open, this also ends the driver's own timer
+ * (nap.c). */
 static bool runtime_is_used(volt_rt *rt) {
-  uint64_t before, after;
-  if (volt_rt_driver_is_used_(rt)) return true; /* it may have a timer of its own until then */
-  if (volt_timers_are_used_(&rt->timers, &before)) return true;
-  if (volt_rt_pool_used_(rt) > 0 || volt_rt_driver_is_used_(rt)) return true;
-  return volt_timers_are_used_(&rt->timers, &after) || after != before;
+  if (volt_rt_driver_is_used_(rt)) return true; /* R3: before the timers */
+  if (volt_timers_are_used_(&rt->timers)) return true;
+  return volt_rt_pool_used_(rt) > 0;
 }
 
 /* While handles, timers or descriptors were not given back, all memory stays: the process is about to

@@ -225,8 +225,7 @@ struct timer_end_model : model {
     EXPECT(static_cast<timer_end_model *>(ctx)->driven == 0);
   }
   void end() {
-    uint64_t started;
-    if (freed || volt_timers_are_used_(timers, &started)) return;
+    if (freed || volt_timers_are_used_(timers)) return;
     driven = 1;
     volt_timers_destroy(timers);
     timers->driver_wake = nullptr;

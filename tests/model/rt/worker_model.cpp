@@ -1,5 +1,5 @@
 // worker_model: workers that search, sleep, are woken and end; the whole runtime from the first task to
-// volt_rt_destroy(). worker.c, parking.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h.
+// volt_rt_destroy(). worker.c, parking.c I1-I3, R1-R3; runtime.c R1 to R3; idle.h I1, I2, R1-R4; inject.h.
 // A wake that is lost is a deadlock: of a worker that sleeps, and of the thread that waits for its task.
 // PROGRAM: rt BATCH 1 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
 // PROGRAM: rt SOURCES worker.c home.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
@@ -285,6 +285,52 @@ struct worker_background_by_task : worker_background_end {
   }
 };
 MODEL(worker_background_by_task, 2, bounded)
+
+// runtime.c R3: as it ends, a thread that has a descriptor starts a timer, closes the descriptor, and cancels
+// the timer. Its end may find it used; else whoever still uses it is reported.
+struct worker_background_x_timer : worker_background_end {
+  struct opened : volt_driver_ {
+    volt_driver_ops_ ops;
+    VOLT_ATOMIC(uint32_t) count;
+    bool is_gone = false;
+  } driver;
+  volt_timer timer;
+
+  worker_background_x_timer() {
+    memset(&driver.ops, 0, sizeof driver.ops);
+    driver.ops.is_used = is_used;
+    driver.ops.destroy = destroy;
+    static_cast<volt_driver_ &>(driver).ops = &driver.ops;
+    volt_store_relaxed(&driver.count, 1u);
+    rt->driver = &driver;
+    EXPECT(volt_rt_shutdown_background(rt.handle()) == VOLT_OK);
+  }
+  static bool is_used(volt_driver_ *d) {
+    return volt_load_acquire(&static_cast<opened *>(d)->count) > 0;
+  }
+  static void destroy(volt_driver_ *d) {
+    static_cast<opened *>(d)->is_gone = true;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model_serve(0);
+    } else {
+      volt_timers *timers = volt_rt_timers(rt.handle());
+      volt_timer_start(timers, &timer, VOLT_NO_DEADLINE, volt_waker{nullptr, nullptr});
+      volt_fetch_add_release(&driver.count, ~0u);
+      EXPECT(volt_timer_cancel(timers, &timer));
+    }
+  }
+  void check() override {
+    if (driver.is_gone) {
+      rt.is_gone();
+    } else {
+      rt.abandon();
+    }
+    worker_model::check();
+  }
+};
+MODEL(worker_background_x_timer, 2, bounded)
 
 // No thread for it: it is the caller's still.
 struct worker_background_no_thread : worker_model {
