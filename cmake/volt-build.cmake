@@ -37,6 +37,24 @@ function(volt_target_defaults target)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 endfunction()
 
+# The files of the library in this target, a room of src/ in one unit of the compiler, with UNITY_BUILD: as a
+# parent project asks for by CMAKE_UNITY_BUILD, and VOLT_UNITY here. compile.library has each file alone.
+# volt_by_rooms(<target> <source>...)
+function(volt_by_rooms target)
+  foreach(source IN LISTS ARGN)
+    string(REPLACE "${volt_SOURCE_DIR}/src/" "" path "${source}")
+    if(NOT path MATCHES "^cluster/host/" AND path MATCHES "^([a-z]+)/") # tests replace single files of a host
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  if(VOLT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  endif()
+  target_compile_definitions(${target} PRIVATE # before the first header
+    $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:_GNU_SOURCE=1>)
+endfunction()
+
 # What a test that computes is started with: those that hold times have the cores first.
 find_program(VOLT_NICE nice)
 mark_as_advanced(VOLT_NICE)

@@ -17,7 +17,7 @@ looked=0
 build() { # <compiler> <option>...
   local level=-O0
   if whole; then level=-O1; fi
-  library_objects "tools-$1${2//=/-}" "$1" -std=c11 "$level" -fno-omit-frame-pointer "${@:2}"
+  room_objects "tools-$1${2//=/-}" "$1" -std=c11 "$level" -fno-omit-frame-pointer "${@:2}"
   link "$@"
 }
 

@@ -23,7 +23,7 @@ asks_for() { # <words>: what was looked for
 }
 
 configure() { # <option>...
-  step "$cmake" --preset lib -B "$build" -DCMAKE_C_FLAGS_RELEASE=-O0 "$@" # as quickly as it goes
+  step "$cmake" --preset lib -B "$build" -DCMAKE_C_FLAGS_RELEASE=-O0 -DVOLT_UNITY=ON "$@" # as quickly as it goes
 }
 
 uring='PKG_CONFIG_EXECUTABLE|[a-z_]*(uring|zookeeper)[a-z_]*'

@@ -33,7 +33,7 @@ fi
 for suffix in "${builds[@]}"; do
   kind=${suffix#-}
   step "$cmake" -S "$source" -B "$scratch/build$suffix" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O0 \
-    "${options[@]}" -DVOLT_IO=OFF -DVOLT_MAN=OFF ${kind:+"-DVOLT_${kind^^}=ON"} # as quickly as it goes
+    "${options[@]}" -DVOLT_UNITY=ON -DVOLT_IO=OFF -DVOLT_MAN=OFF ${kind:+"-DVOLT_${kind^^}=ON"} # as quickly as it goes
   step "$cmake" --build "$scratch/build$suffix"
   step "$cmake" --install "$scratch/build$suffix" --prefix "$scratch/prefix"
 done

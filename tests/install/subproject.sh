@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # volt as a part of somebody else's build (add_subdirectory, FetchContent): the same targets, no
-# tests, no C++, nothing installed with their program.
+# tests, no C++, nothing installed with their program. They may ask for CMAKE_UNITY_BUILD.
 set -euo pipefail
 cd "$(dirname "$0")"
 source=$(realpath ../..)
@@ -14,7 +14,7 @@ step() {
   "$@" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 }
 
-step "$cmake" -S consumer -B "$scratch/build" -DVOLT_SOURCE_DIR="$source"
+step "$cmake" -S consumer -B "$scratch/build" -DVOLT_SOURCE_DIR="$source" -DCMAKE_UNITY_BUILD=ON
 step "$cmake" --build "$scratch/build"
 "$scratch/build/consumer_shared"
 "$scratch/build/consumer_static"

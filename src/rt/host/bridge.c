@@ -14,7 +14,7 @@
  * after its look rings again. The futures of the loop are polled by tasks, so no ring refers to a
  * wait or to the bridge, and a ring that comes late is for nothing.
  *
- * Stages: OPEN, ASKED (volt_bridge_close() was called), ENDING (the runtime takes no more tasks),
+ * Stages: OPEN, CLOSING (volt_bridge_close() was called), ENDING (the runtime takes no more tasks),
  * STOPPED (the runtime is gone). The thread of the loop alone reads and changes the stage.
  *
  * Invariants
@@ -51,7 +51,7 @@
 
 enum { BRIDGE_POLLS = 256 }; /* before the loop goes on, because it has events of its own */
 
-enum { OPEN = 0, ASKED = 1, ENDING = 2, STOPPED = 3 };
+enum { OPEN = 0, CLOSING = 1, ENDING = 2, STOPPED = 3 };
 
 extern inline int volt_bridge_descriptor(const volt_bridge *);
 extern inline volt_rt *volt_bridge_rt(const volt_bridge *);
@@ -165,7 +165,7 @@ void volt_bridge_close(volt_bridge *b, void (*closed)(void *arg), void *arg) {
   VOLT_CHECK(b->stage == OPEN, "volt_bridge_close", "%p is closed twice", (void *)b);
   b->closed = closed;
   b->arg = arg;
-  b->stage = ASKED;
+  b->stage = CLOSING;
   bridge_ring(b);
 }
 
@@ -206,7 +206,7 @@ void volt_bridge_run(volt_bridge *b) {
   b->depth += 1;
   volt_alarm_take_(&b->alarm);          /* R1 */
   volt_future_cancel(&b->ended_future); /* what ends in this call is taken in this call */
-  if (b->stage == ASKED) bridge_begin_end(b);
+  if (b->stage == CLOSING) bridge_begin_end(b);
   uint64_t next_ns = volt_rt_run(b->rt);
   bool is_last = bridge_has_ended(b); /* R2: looked at before the waits */
   bridge_call_ended(b);

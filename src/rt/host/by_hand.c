@@ -171,16 +171,16 @@ uint64_t volt_rt_run(volt_rt *rt) {
 
 /* ---- until a future is ready ---- */
 
-typedef struct until {
+typedef struct run_until {
   volt_task task;
   volt_future *awaited;
   volt_timeout timeout;
   int result;
   bool is_due; /* a poll or the end of the task is certain to come */
-} until;
+} run_until;
 
 static int by_hand_await(volt_task *t, volt_ctx *ctx) {
-  until *self = volt_container_of(t, until, task);
+  run_until *self = volt_container_of(t, run_until, task);
   self->is_due = false;
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT_RESULT(self, self->result, self->awaited);
@@ -222,7 +222,7 @@ static bool by_hand_pass_time(volt_rt *rt) {
 }
 
 /* Nothing is ready, and the bit is set. Returns false: nothing can make the future ready. */
-static bool by_hand_await_more(volt_rt *rt, const until *u) {
+static bool by_hand_await_more(volt_rt *rt, const run_until *u) {
   bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
   if (is_virtual && !u->is_due) return by_hand_pass_time(rt); /* R1 */
   uint64_t next_ns = is_virtual ? VOLT_NO_DEADLINE : volt_timers_earliest_ns(&rt->timers);
@@ -231,7 +231,7 @@ static bool by_hand_await_more(volt_rt *rt, const until *u) {
 }
 
 /* Run tasks until that one has ended. Returns its result, or VOLT_ESTALLED. */
-static int by_hand_join(volt_rt *rt, until *u) {
+static int by_hand_join(volt_rt *rt, run_until *u) {
   volt_worker *w = &rt->worker[0];
   volt_waker rouse = {.wake = volt_rt_rouse_, .ctx = rt};
   volt_future ended;
@@ -261,7 +261,7 @@ static int by_hand_join(volt_rt *rt, until *u) {
 int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns) {
   VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, by_hand_name, "%p has workers of its own",
              (void *)rt);
-  until u;
+  run_until u;
   volt_task_init(&u.task, by_hand_await);
   u.awaited = f;
   u.is_due = false;

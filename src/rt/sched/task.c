@@ -135,7 +135,7 @@ static bool task_is_over(uint64_t state) {
 
 /* Where a task that is woken goes: before the tasks that are ready on this worker; behind them; or
  * this thread is no worker of its runtime. */
-typedef enum task_place { NEXT, LAST, OUTSIDE } task_place;
+typedef enum task_place { FIRST, LAST, OUTSIDE } task_place;
 
 /* Settle a registration without waking. */
 static void task_drop(void *ctx) {
@@ -161,7 +161,7 @@ static inline void task_wake_in(volt_task *t, task_place place, volt_here_ *here
     /* task:W1 <-> task:C1, task:C2, task:E1, task:P1, task:Q1: the thread that ends it is after all
      * that touched it */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
-    if (queue && place == NEXT) {
+    if (queue && place == FIRST) {
       volt_rt_schedule_next_(here, t);
     } else if (queue) {
       volt_rt_schedule_(t);
@@ -181,7 +181,7 @@ static void task_wake(void *ctx) {
   volt_task *t = (volt_task *)ctx;
   volt_here_ *here = volt_thread_here_();
   if (VOLT_LIKELY(here->rt == t->rt)) {
-    task_wake_in(t, NEXT, here);
+    task_wake_in(t, FIRST, here);
   } else {
     task_wake_outside(t);
   }
