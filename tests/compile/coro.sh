@@ -8,9 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/whole.sh
 . tests/compile/objects.sh
+. tests/compile/verdicts.sh
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
-ran=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -36,18 +36,11 @@ fi
 
 # ---- what does not compile, and what does ----
 
-# What all of them begin with, compiled once for each compiler.
-printf '#include <volt/coro.hpp>\n' > "$scratch/prelude.hpp"
-for compiler in "${compilers[@]}"; do
-  mkdir "$scratch/$compiler"
-  cp "$scratch/prelude.hpp" "$scratch/$compiler"
-  "$compiler" -std=c++20 "${warnings[@]}" -Iinclude -x c++-header "$scratch/prelude.hpp" \
-    -o "$scratch/$compiler/prelude.hpp.gch"
-done
+prelude='#include <volt/coro.hpp>
+using namespace std::chrono_literals;'
 
-source_with() { # <declarations> <body of a coroutine>
+body() { # <declarations> <body of a coroutine>
   cat << END
-using namespace std::chrono_literals;
 $1
 volt::task<int> run(volt::mutex &m, volt::semaphore &pool, volt_rt *rt);
 volt::task<int> run(volt::mutex &m, volt::semaphore &pool, volt_rt *rt) {
@@ -56,37 +49,6 @@ $2
   co_return 0;
 }
 END
-}
-
-compile() { # <compiler> <file> <option>...: messages in $scratch/messages
-  local prelude=$scratch/$1/prelude.hpp
-  if (($# > 2)); then prelude=$scratch/prelude.hpp; fi # the compiled one has other options
-  ran=$((ran + 1))
-  LC_ALL=C "$1" -std=c++20 "${warnings[@]}" "${@:3}" -Iinclude -include "$prelude" -c \
-    -o "$scratch/object.o" "$2" 2> "$scratch/messages"
-}
-
-refused() { # <what> <telling words> <declarations> <body> <option>...
-  local compiler
-  source_with "$3" "$4" > "$scratch/refused.cpp"
-  for compiler in "${some[@]}"; do
-    if compile "$compiler" "$scratch/refused.cpp" "${@:5}"; then fail "$compiler compiles $1"; fi
-    grep -qE "error: .*($2)" "$scratch/messages" && continue
-    cat "$scratch/messages" >&2
-    fail "$compiler does not say '$2' of $1"
-  done
-}
-
-accepted() { # <what> <declarations> <body> <option>...
-  local compiler
-  source_with "$2" "$3" > "$scratch/accepted.cpp"
-  local by=("${compilers[@]}")
-  if (($# > 3)) && ! whole; then by=("${compilers[-1]}"); fi # the precompiled one is of no use
-  for compiler in "${by[@]}"; do
-    compile "$compiler" "$scratch/accepted.cpp" "${@:4}" && continue
-    cat "$scratch/messages" >&2
-    fail "$compiler ${*:4} does not compile $1"
-  done
 }
 
 child='volt::task<int> child(int n); volt::task<int> child(int n) { co_return n; }'
@@ -122,6 +84,18 @@ accepted "a class of functions, and a callable by value" \
   int n = 2;
   co_return co_await o() + co_await calls([&] { return n; });'
 
+passes=("$child"'
+volt::task<int> passes_on(int n); volt::task<int> passes_on(int n) { return child(n); }
+volt::task<int> moves_on(volt::task<int> t); volt::task<int> moves_on(volt::task<int> t) { return t; }
+struct object { volt::task<int> get() { return child(1); } };' '
+  object o;
+  auto lambda = [](int k) { return child(k); };
+  auto f = [&pool](volt::kept) -> volt::task<int> { auto p = co_await pool.acquire(); co_return 1; };
+  co_await volt::with_group(rt, [](volt::task_group &) -> volt::task<> { co_return; });
+  co_return co_await passes_on(1) + co_await moves_on(child(2)) + co_await o.get() + co_await lambda(3) +
+    co_await volt::invoke(std::move(f)) + co_await volt::finally(child(4), volt::task<>());')
+accepted "functions that pass a task on" "${passes[@]}"
+
 refused "a lambda with captures" 'pass the lambda to volt::invoke' "" '
   int n = 1;
   auto lambda = [n]() -> volt::task<int> { co_return n; };
@@ -151,26 +125,26 @@ refused "an operation without exceptions and without as_result" 'co_await volt::
 refused "what is not of volt" 'no match|no viable' "" '
   co_await std::suspend_always();'
 
+for compiler in "${some[@]}"; do judge refused "$compiler" c++20 all; done
+for compiler in "${compilers[@]}"; do judge accepted "$compiler" c++20 plain; done
+by=("${compilers[-1]}")
+if whole; then by=("${compilers[@]}"); fi
+for compiler in "${by[@]}"; do judge accepted "$compiler" c++20 options; done
+
 # ---- other versions of the compilers ----
 
-# Each that is installed compiles the header, and functions of programs that pass a task on.
-source_with "$child"'
-volt::task<int> passes_on(int n); volt::task<int> passes_on(int n) { return child(n); }
-volt::task<int> moves_on(volt::task<int> t); volt::task<int> moves_on(volt::task<int> t) { return t; }
-struct object { volt::task<int> get() { return child(1); } };' '
-  object o;
-  auto lambda = [](int k) { return child(k); };
-  auto f = [&pool](volt::kept) -> volt::task<int> { auto p = co_await pool.acquire(); co_return 1; };
-  co_await volt::with_group(rt, [](volt::task_group &) -> volt::task<> { co_return; });
-  co_return co_await passes_on(1) + co_await moves_on(child(2)) + co_await o.get() + co_await lambda(3) +
-    co_await volt::invoke(std::move(f)) + co_await volt::finally(child(4), volt::task<>());' > "$scratch/passes.cpp"
+# Each that is installed compiles the header, and functions of programs that pass a task on; in the quick form as
+# C++23 alone, because the two above compile them as C++20.
+{ echo "$prelude" && body "${passes[@]}"; } > "$scratch/passes.cpp"
+standards=(c++2b)
+if whole; then standards=(c++20 c++2b); fi
 mapfile -t versions < <(compgen -c | grep -xE '(g|clang)\+\+-[0-9]+' | sort -u)
 for compiler in "${versions[@]}"; do
   if [[ ${compiler##*-} -lt 11 ]]; then continue; fi
-  for standard in c++20 c++2b; do
-    LC_ALL=C "$compiler" -std=$standard "${warnings[@]}" -Iinclude -include "$scratch/prelude.hpp" \
-      -fsyntax-only "$scratch/passes.cpp" || fail "$compiler -std=$standard does not compile volt/coro.hpp"
-    ran=$((ran + 1))
+  for standard in "${standards[@]}"; do
+    LC_ALL=C "$compiler" -std=$standard "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/passes.cpp" ||
+      fail "$compiler -std=$standard does not compile volt/coro.hpp"
+    compiled=$((compiled + 1))
   done
 done
 
@@ -188,7 +162,7 @@ for compiler in "${compilers[@]}"; do
   "$compiler" -std=c++20 -O2 -fno-inline-functions -Iinclude -o "$scratch/frames" \
     tests/compile/coro_frames.cpp "$objects"/*.o -pthread -Wl,-z,muldefs # its own volt_rt_alloc_()
   sizes=$("$scratch/frames" | tr '\n' ' ')
-  ran=$((ran + 1))
+  compiled=$((compiled + 1))
   read -ra all <<< "$sizes"
   declare -A bytes=()
   for ((i = 0; i < ${#all[@]}; i += 2)); do bytes[${all[i]}]=${all[i + 1]}; done
@@ -207,37 +181,15 @@ for compiler in "${compilers[@]}"; do
   done
 done
 
-# ---- captures ----
+# ---- captures, and the stack ----
 
 for compiler in "${compilers[@]}"; do
   for level in "${levels[@]}"; do
-    "$compiler" -std=c++20 "$level" "${warnings[@]}" -Iinclude -o "$scratch/captures" \
-      tests/compile/coro_captures.cpp "$objects"/*.o -pthread
-    "$scratch/captures" || fail "$compiler $level: captures are not destroyed once"
-    ran=$((ran + 1))
+    "$compiler" -std=c++20 "$level" "${warnings[@]}" -Iinclude -o "$scratch/runs" tests/compile/coro_runs.cpp \
+      "$objects"/*.o -pthread
+    (ulimit -s 256 && "$scratch/runs") || fail "$compiler $level: captures are not destroyed once, or children need stack"
+    compiled=$((compiled + 1))
   done
 done
 
-# ---- the stack ----
-
-cat > "$scratch/stack.cpp" << END
-#include <cstdlib>
-#include <volt/coro.hpp>
-volt::task<long> one() { co_return 1; }
-volt::task<long> ready(long n) { long sum = 0; while (n-- > 0) sum += co_await one(); co_return sum; }
-volt::task<long> deep(long n) { if (n == 0) co_return 0; co_return 1 + co_await deep(n - 1); }
-int main() {
-  if (volt::sync_wait(ready(1000000)) != 1000000) std::abort();
-  if (volt::sync_wait(deep(100000)) != 100000) std::abort();
-}
-END
-for compiler in "${compilers[@]}"; do
-  for level in "${levels[@]}"; do
-    if [[ $compiler$level == clang++-O2 ]] && ! whole; then continue; fi # it does so with -O0
-    "$compiler" -std=c++20 "$level" -Iinclude -o "$scratch/stack" "$scratch/stack.cpp" "$objects"/*.o -pthread
-    (ulimit -s 256 && "$scratch/stack") || fail "$compiler $level: children need stack"
-    ran=$((ran + 1))
-  done
-done
-
-echo "$ran compilations"
+echo "$cases cases, $compiled compilations"

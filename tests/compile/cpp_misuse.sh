@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/whole.sh
+. tests/compile/verdicts.sh
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
-compiled=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -19,25 +19,16 @@ done
 refusing=("${compilers[0]}")
 if whole; then refusing=("${compilers[@]}"); fi
 
-# What all of them begin with, compiled once for each compiler.
-cat > "$scratch/prelude.hpp" << 'END'
-#include <chrono>
+prelude='#include <chrono>
 #include <mutex>
 #include <string>
 #include <volt/io.hpp>
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
-struct open_file { open_file(const open_file &); int number; };
-END
-for compiler in "${compilers[@]}"; do
-  mkdir "$scratch/$compiler"
-  cp "$scratch/prelude.hpp" "$scratch/$compiler"
-  "${compiler%%:*}" -std="${compiler##*:}" "${warnings[@]}" -Iinclude -x c++-header \
-    "$scratch/prelude.hpp" -o "$scratch/$compiler/prelude.hpp.gch"
-done
+struct open_file { open_file(const open_file &); int number; };'
 
-source_with() { # <body>
+body() { # <statements>
   cat << END
 void use(volt::mutex &m, volt::semaphore &pool, volt::runtime &rt, volt::fd &fd, char *to);
 void use(volt::mutex &m, volt::semaphore &pool, volt::runtime &rt, volt::fd &fd, char *to) {
@@ -45,40 +36,6 @@ void use(volt::mutex &m, volt::semaphore &pool, volt::runtime &rt, volt::fd &fd,
 $1
 }
 END
-}
-
-compile() { # <compiler:standard> <file> <option>...: messages in $scratch/messages
-  local prelude=$scratch/$1/prelude.hpp
-  if (($# > 2)); then prelude=$scratch/prelude.hpp; fi # the compiled one has other options
-  compiled=$((compiled + 1))
-  LC_ALL=C "${1%%:*}" -std="${1##*:}" "${warnings[@]}" "${@:3}" -Iinclude -include "$prelude" -x c++ \
-    -fsyntax-only "$2" 2> "$scratch/messages"
-}
-
-refused() { # <what> <telling words> <body> <option>...
-  local compiler
-  source_with "$3" > "$scratch/refused"
-  for compiler in "${refusing[@]}"; do
-    if compile "$compiler" "$scratch/refused" "${@:4}"; then
-      echo "$compiler compiles $1" >&2
-      exit 1
-    fi
-    grep -qE "error: .*($2)" "$scratch/messages" && continue
-    echo "$compiler does not say '$2' of $1, but:" >&2
-    cat "$scratch/messages" >&2
-    exit 1
-  done
-}
-
-accepted() { # <what> <body>
-  local compiler
-  source_with "$2" > "$scratch/accepted"
-  for compiler in "${compilers[@]}"; do
-    compile "$compiler" "$scratch/accepted" && continue
-    echo "$compiler does not compile $1:" >&2
-    cat "$scratch/messages" >&2
-    exit 1
-  done
 }
 
 accepted 'each way to wait' '
@@ -175,4 +132,6 @@ refused 'a guard that waits, without exceptions' 'no matching' '  volt::lock gua
 refused 'a receive into what is not written' 'no matching' \
   '  const std::string text; (void)fd.recv(text).wait();'
 
-echo "$compiled compilations"
+for compiler in "${refusing[@]}"; do judge refused "${compiler%%:*}" "${compiler##*:}" all; done
+for compiler in "${compilers[@]}"; do judge accepted "${compiler%%:*}" "${compiler##*:}" all; done
+echo "$cases cases in $compiled compilations"

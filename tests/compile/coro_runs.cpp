@@ -1,6 +1,7 @@
-/* coro_captures.cpp: the captures of a lambda that a coroutine keeps are destroyed once, in the forms that
- * guide 8 shows: a lambda that has a name and is moved; one without captures, and arguments; and, of captures
- * without destructors, a lambda in the co_await itself. */
+/* coro_runs.cpp: what depends on how a compiler optimises, run with a small stack by coro.sh. The captures of
+ * a lambda that a coroutine keeps are destroyed once, in the forms that guide 8 shows: a lambda that has a name
+ * and is moved; one without captures, and arguments; and, of captures without destructors, a lambda in the
+ * co_await itself. And children need no stack, neither many that are ready nor one in another. */
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -24,7 +25,20 @@ static volt::task<int> in_a_group(shared p, volt_rt *rt) {
   co_return *p;
 }
 
-int main() {
+static volt::task<long> one() {
+  co_return 1;
+}
+static volt::task<long> ready(long n) {
+  long sum = 0;
+  while (n-- > 0) sum += co_await one();
+  co_return sum;
+}
+static volt::task<long> deep(long n) {
+  if (n == 0) co_return 0;
+  co_return 1 + co_await deep(n - 1);
+}
+
+static int captures_that_are_lost() {
   volt::runtime rt;
   auto seven = std::make_shared<int>(7);
   int failed = 0;
@@ -38,4 +52,10 @@ int main() {
   is_kept("references", volt::spawn(rt, by_reference(seven)).get());
   is_kept("a group", volt::spawn(rt, in_a_group(seven, rt.c())).get());
   return failed;
+}
+
+int main() {
+  if (volt::sync_wait(ready(1000000)) != 1000000) return 1;
+  if (volt::sync_wait(deep(100000)) != 100000) return 1;
+  return captures_that_are_lost();
 }
