@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/objects.sh
+. tests/compile/said.sh
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -27,12 +28,8 @@ fail() {
 
 # What the lines of the log say, in this order.
 expect() { # <extended regular expression>...
-  local from=1 found pattern
-  for pattern in "$@"; do
-    found=$(tail -n "+$from" "$scratch/log" | grep -nE -m 1 -- "$pattern" | cut -d: -f1) ||
-      fail "no line /$pattern/ from line $from on"
-    from=$((from + found))
-  done
+  mapfile -t said < "$scratch/log"
+  said_in_order "$@" || fail "no line /$missed/, or not behind the others"
 }
 
 check() { # <what was looked into>

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/objects.sh
+. tests/compile/said.sh
 root=$PWD
 
 scratch=$(mktemp -d)
@@ -41,15 +42,14 @@ ask() { # <arguments of gdb>... -- <command>...
 
 # What the lines behind "== command" say, in this order.
 expect() { # <command> <extended regular expression>...
-  local said=$1 from=1 found pattern
-  sed -n "/^== ${1//\//\\/}\$/,/^== /p" "$scratch/log" > "$scratch/said"
-  [[ -s $scratch/said ]] || fail "$1 was not called"
-  shift
-  for pattern in "$@"; do
-    found=$(tail -n "+$from" "$scratch/said" | grep -nE -m 1 -- "$pattern" | cut -d: -f1) ||
-      fail "$said: no line /$pattern/ from line $from on"
-    from=$((from + found))
-  done
+  local command=$1 line is_of=''
+  said=()
+  while IFS= read -r line; do
+    if [[ $line == '== '* ]]; then is_of=$line; fi
+    if [[ $is_of == "== $command" ]]; then said+=("$line"); fi
+  done < "$scratch/log"
+  ((${#said[@]})) || fail "$command was not called"
+  said_in_order "${@:2}" || fail "$command: no line /$missed/, or not behind the others"
 }
 
 # names: of objects: symbols are there. texts: constants can be read.
@@ -123,7 +123,7 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
 
 # Who holds what is known with VOLT_SIGHT=1. The pretty printers need types: -g.
 sight_objects() {
-  room_objects sight "${CC:-cc}" -std=c11 -O2 -g -DVOLT_SIGHT=1
+  room_objects sight "${CC:-cc}" -std=c11 -Og -g -DVOLT_SIGHT=1
 }
 
 check_printers() {
@@ -155,8 +155,8 @@ check_deadlock() {
   expect 'volt deadlock' "^  $join joins_poll: volt_task_join of task 0x[0-9a-f]+" \
     "^thread [0-9]+ \(LWP [0-9]+\) sleeps in volt_mutex_lock of 'left'" '^5 cannot go on'
   expect 'volt deadlock' "^task 0x[0-9a-f]+ fiber keep, waits for" "volt_mutex_lock of 'left'"
+  [[ ${said[*]} != *waits_poll* ]] || fail 'a wait that an unknown party may end is in the circle'
   expect 'volt owner kept_lock mutex' "^  holder: task 0x[0-9a-f]+ fiber keep[, ]"
-  ! grep -q waits_poll "$scratch/said" || fail 'a wait that an unknown party may end is in the circle'
   expect 'volt owner left_lock' "^'left' \(mutex 0x[0-9a-f]+: locked, 3 wait\)" "^  holder: task 0x.* taken at $first"
   expect 'volt owner right_lock' "^'right_lock' \(mutex" '^  holder: task 0x'
   expect 'volt owner nobody' "^'nobody' \(semaphore 0x[0-9a-f]+: 0 free, 1 waits\)"
