@@ -62,7 +62,7 @@ release_objects() {
   library_objects release "$compiler" -std=c11 -O2 "${warnings[@]}" -Wstrict-prototypes -Wmissing-prototypes
 }
 
-# Valgrind is told what it has to know of volt.
+# Valgrind is told what it has to know of volt. Not optimised: what is looked at is what it is told.
 valgrind_objects() {
-  room_objects valgrind "${CC:-cc}" -std=c11 -g -O1 -fno-omit-frame-pointer -Wall -Wextra -Werror -DVOLT_VALGRIND
+  room_objects valgrind "${CC:-cc}" -std=c11 -g1 -O0 -fno-omit-frame-pointer -Wall -Wextra -Werror -DVOLT_VALGRIND
 }

@@ -196,7 +196,9 @@ ensemble_entry *ensemble_decide_(volt_ensemble *e, ensemble_item *item) {
   if (item->kind == ITEM_OPEN) item->session = ensemble_session_open_(e, item->session_ns);
   if (item->kind == ITEM_CLOSE) {
     ensemble_decide_close(e, entry);
-    ensemble_session_find_(e, item->session)->closed = e->log_count;
+    ensemble_session *s = ensemble_session_find_(e, item->session);
+    VOLT_ASSUME(s); /* ensemble_may_decide() has found it */
+    s->closed = e->log_count;
   }
   return entry;
 }
