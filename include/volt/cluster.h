@@ -210,7 +210,8 @@ typedef struct volt_cluster_acquire_op {
   volt_cluster_permit *permit;
 } volt_cluster_acquire_op;
 
-/* Of one semaphore or lease on this host; each exact at some moment of the call. */
+/* Of one semaphore or lease on this host; each exact at some moment of the call, but `used` while the limit of this
+ * host changes: that is never more than its capacity. */
 typedef struct volt_cluster_lease_stats {
   int result;      /* VOLT_OK: it works; else why nothing is leased (EDATA, EERA, ENONODE, EAUTH) */
   uint32_t limit;  /* of all hosts together, as the node says; 0: not read yet */

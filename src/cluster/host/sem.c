@@ -409,6 +409,8 @@ static void csem_count(void *ctx, volt_cluster_lease_stats *stats) {
   volt_cluster_sem *s = csem_of(ctx);
   uint32_t slotless = volt_load_relaxed(&s->slotless), used = csem_used(s); /* snapshots */
   stats->used = used > slotless ? used - slotless : 0;
+  if (stats->used > s->capacity)
+    stats->used = s->capacity;                        /* the limit changed between two of them */
   stats->owed = volt_load_relaxed(&s->back_snapshot); /* snapshots */
   stats->lost = volt_load_relaxed(&s->lost_snapshot);
   stats->waiting = volt_sem_waiters(&s->local) + slotless;
