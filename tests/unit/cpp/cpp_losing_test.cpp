@@ -449,7 +449,7 @@ TEST(each_operation_of_the_headers_has_a_row) {
       count += 1;
       if (types.find(name) != types.npos) continue;
       std::printf("%s: %s has no row\n", entry.path().c_str(), name.c_str());
-      EXPECT(!"each has a row");
+      EXPECT(types.find(name) != types.npos); /* each has a row */
     }
   }
   EXPECT(count > 40);
@@ -462,7 +462,7 @@ TEST(each_operation_of_the_headers_has_a_row) {
     if (types.find("::" + name + "(") != types.npos || types.find("::" + name + "<") != types.npos)
       continue;
     std::printf("fd.hpp: %s has no row\n", name.c_str());
-    EXPECT(!"each has a row");
+    EXPECT(false); /* each has a row */
   }
 }
 
