@@ -53,7 +53,8 @@ def preprocess(compiled):
         at = words.index("-include")
         del words[at:at + 2]
     places = [word for word in words if word.startswith("-I")]
-    flags = [word for word in words if word.startswith(("-D", "-std=", "-O"))]
+    optimised = [at for at, word in enumerate(words) if word.startswith("-O")][:-1]  # the last one counts
+    flags = [word for at, word in enumerate(words) if word.startswith(("-D", "-std=", "-O")) and at not in optimised]
     ran = subprocess.run([compiler(), *places, *flags, *NEUTRAL, "-w", "-E", "-x", "c++", source], cwd=ROOT,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if ran.returncode != 0:

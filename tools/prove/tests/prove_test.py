@@ -123,6 +123,7 @@ class Digests(unittest.TestCase):
         self.assertEqual(plain, self.of("int a(void);\nint b;\n#define UNUSED 1\n"))
         self.assertEqual(plain, self.of("#include <stdlib.h>\nint a(void);\nint b;\n"))
         self.assertEqual(plain, self.of("int a(void);\nint b;\n", "-DA=1 -Wall -g -I/nowhere"))
+        self.assertEqual(self.of("int a;", "-O3 -DA=1 -O1"), self.of("int a;", "-DA=1 -O1"))
 
     def test_what_is_compiled_counts(self):
         digests = [self.of(*case) for case in (
