@@ -21,7 +21,7 @@ from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 USUAL = 20  # times what is usual, a test may take: it is stopped and has a part of a core
-NEVER_STOPPED = ("cc1", "cc1plus", "as", "ld", "collect2", "clang", "ninja", "cmake", "ctest")  # no tests
+NEVER_STOPPED = re.compile(r"cc1(plus)?|as|ld|collect2|clang(\+\+)?(-\d+)?|ninja|cmake|ctest")  # no tests
 FILL_MB = 256
 
 
@@ -113,7 +113,7 @@ class Noise:
             return
         self.next = now + self.rng.uniform(0.01, 0.15)
         candidates = [pid for pid, name in below(os.getpid())
-                      if pid not in self.stopped and pid not in self.spared and not name.startswith(NEVER_STOPPED)]
+                      if pid not in self.stopped and pid not in self.spared and not NEVER_STOPPED.fullmatch(name)]
         if candidates and send(pid := self.rng.choice(candidates), signal.SIGSTOP):
             is_long = self.rng.random() < 0.1
             self.stopped[pid] = now + (self.rng.uniform(0.3, 2) if is_long else self.rng.uniform(0.01, 0.3))
@@ -149,7 +149,10 @@ def one_round(build, options, rng):
     ran = re.search(r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)", said)
     if not ran:
         sys.exit(f"noise: ctest has run no tests:\n{said[-2000:]}")
-    return re.findall(r"^\s*\d+ - (\S+) \((?!Skipped|Not Run \(Disabled)", said, re.M), int(ran.group(3)), noise.count, said
+    failed = re.findall(r"^\s*\d+ - (.+) \((?!Skipped|Not Run \(Disabled)", said, re.M)
+    if len(failed) != int(ran.group(2)):
+        sys.exit(f"noise: ctest counts {ran.group(2)} failures, and names {failed}:\n{said[-2000:]}")
+    return failed, int(ran.group(3)), noise.count, said
 
 
 def main():
@@ -160,6 +163,8 @@ def main():
     parser.add_argument("build")
     parser.add_argument("options", nargs=argparse.REMAINDER, help="of ctest")
     asked = parser.parse_args()
+    if asked.rounds < 1:
+        parser.error("at least one round")
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rng, end, rounds, failures = random.Random(asked.seed), time.monotonic() + asked.minutes * 60, 0, {}

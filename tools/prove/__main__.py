@@ -35,6 +35,8 @@ class Run:
         self.end = time.monotonic() + hours * 3600
         self.known, self.now = work.ledgers(), work.commit()
         self.lock, self.failures, self.written = threading.Lock(), [], 0
+        self.has_changed = False
+        self.standing = work.Standing()
         self.programs = sources.Programs(build).read()
         self.models, self.mutants = work.models_of(self.programs), work.mutants_of(self.programs)
         self.checks = work.checks()
@@ -45,24 +47,34 @@ class Run:
     def entry(self, item):
         return work.ledger_of(self.known, item.program).of(item.kind, item.name, item.hash)
 
+    def changes(self):
+        """Whether the sources are others than those that were looked at: then nobody knows of which a verdict is."""
+        self.has_changed = self.has_changed or not self.standing.is_so()
+        return self.has_changed
+
     def one(self, item, seconds):
         """Come to a verdict on one, if there is time."""
-        if self.left() < seconds / 4:
+        if self.left() < seconds / 4 or self.has_changed:
             return
         try:
             entry = item.run(min(seconds, max(self.left(), 1)), self.now)
         except work.Failed as failed:
             with self.lock:
+                if self.changes():
+                    return
                 self.failures.append(f"{item.kind} {item.name}")
                 work.ledger_of(self.known, item.program).forget(item.kind, item.name)
             print(f"FAILED: {item.kind} {item.name}\n{failed}", flush=True)
             return
         with self.lock:
+            if self.changes():
+                return
             book = work.ledger_of(self.known, item.program)
             old = book.of(item.kind, item.name, item.hash)
             wrong = old and ledger.contradiction(old, entry)
             if wrong:
                 print(f"the ledger was wrong of {item.kind} {item.name}: {wrong}", flush=True)
+                self.failures.append(f"the ledger's line of {item.kind} {item.name}")
                 book.forget(item.kind, item.name)
             book.record(entry)
             if time.monotonic() > self.written + 10:
@@ -98,7 +110,7 @@ class Run:
                 if not self.entry(check) and self.left() > check.minutes * 60:
                     self.all([check], check.minutes * 60, 1)
             seconds = page.LONG_S
-            while self.left() > 0:
+            while self.left() > 0 and not self.has_changed:
                 short = [model for model in self.models if self.is_short(model, seconds)]
                 self.all(sorted(short, key=lambda model: self.entry(model).seconds), seconds, cores)
                 if not any(self.is_short(model, 10 ** 9) for model in self.models):
@@ -106,6 +118,8 @@ class Run:
                 seconds *= 2
         finally:
             self.write()
+        if self.has_changed:
+            self.failures.append("the sources have changed meanwhile: what was not done yet, begins anew the next time")
         print("".join(f"FAILED: {what}\n" for what in self.failures), end="")
         return 1 if self.failures else 0
 
@@ -178,6 +192,7 @@ def plan_file(build):
 
 
 def command_plan(build):
+    begun = time.time()
     programs = sources.Programs(build).read()
     models, known = work.models_of(programs), work.ledgers()
     plan = plan_of(models, known, today())
@@ -187,6 +202,7 @@ def command_plan(build):
         mutants[mutant.name] = entry is None or work.turn_of(mutant.name, today(), 5)
     with open(plan_file(build) + ".new", "w", encoding="utf-8") as file:
         json.dump({"programs": plan, "mutants": mutants}, file)
+    os.utime(plan_file(build) + ".new", (begun, begun))  # what changes meanwhile is newer
     os.replace(plan_file(build) + ".new", plan_file(build))
     fresh = sum(not entry for program in plan.values() for _, entry in program["models"].values())
     print(f"{len(models)} models, {fresh} without a verdict on these sources;"
@@ -226,9 +242,10 @@ def is_planned(build):
     if not os.path.exists(plan_file(build)):
         return False
     planned = os.path.getmtime(plan_file(build))
-    places = ("include", "src", "apps", "bench/variants", "tests/model", "tests/proof")
-    return all(file.stat().st_mtime < planned for place in places for file in (work.ROOT / place).rglob("*")
-               if file.is_file())
+    places = ("include", "src", "apps", "bench/variants", "cmake", "tests/model", "tests/proof")
+    looked = [path for place in places for path in (work.ROOT / place).rglob("*")]  # folders, too: what is gone
+    looked += [work.ROOT / name for name in ("CMakeLists.txt", "CMakePresets.json", *places)]
+    return all(path.stat().st_mtime < planned for path in looked if path.exists())
 
 
 def command_mutant(build, name, *options):

@@ -8,13 +8,15 @@ of models, tests/proof/PROGRAM.txt, whose lines are sorted, so that changes of d
 
 and tests/proof/checks.txt for what is not a model:
 
-  check NAME HASH passed AMOUNT - SECONDS COMMIT
+  check NAME HASH passed - SKIPPED AMOUNT COMMIT
 
 HASH       of all that the verdict depends on: sources.py. It holds as long as that does not change.
 SEARCH     "full": every interleaving, and every value that a load may see; "3": every schedule with up to
            three preemptions; "1/3": truncated in the search with three, exhausted with one
 INTERLEAVINGS  of the last search: the same number each time, if it is exhausted
 SECONDS    of computing that were allowed
+SKIPPED    how many tests of a check were skipped, because this machine lacks what they need
+AMOUNT     how long a check was told to last, in seconds; 0: it was not told
 COMMIT     that was checked out; "+" behind it: with changes"""
 import re
 from dataclasses import dataclass

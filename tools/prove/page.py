@@ -24,11 +24,18 @@ def counts(models, mutants):
             MUTANTS: sum(entry is not None for entry in mutants), NO_MUTANT: mutants.count(None)}
 
 
+def said_of(check):
+    if not check:
+        return MISSING
+    lasted = f", {check.seconds:g} s" if check.seconds else ""
+    skipped = f", {check.interleavings} tests skipped" if check.interleavings > 0 else ""
+    return f"passed{lasted}{skipped} (of {check.commit})"
+
+
 def table(models, mutants, checks):
     rows = [(what, f"{count:,}") for what, count in counts(models, mutants).items()]
     for name, entry in checks:
-        lasted = f", {entry.seconds:g}" if entry and entry.seconds else ""
-        rows.append((f"`{name}`", f"passed{lasted} (of {entry.commit})" if entry else MISSING))
+        rows.append((f"`{name}`", said_of(entry)))
     return "\n".join(["| | |", "|---|--:|"] + [f"| {what} | {value} |" for what, value in rows])
 
 
@@ -52,7 +59,6 @@ def says_more(text, ledgers):
             if what not in (NO_MODEL, NO_MUTANT, BRIEF) and int(value.replace(",", "")) > shown[what]:
                 wrong.append(f"'{what}': the page says {value}, the ledger {shown[what]}")
         elif value != MISSING:
-            entry = passed.get(what)
-            if not entry or f"(of {entry.commit})" not in value:
-                wrong.append(f"'{what}': the page says {value}, the ledger {entry or 'nothing'}")
+            if value != said_of(passed.get(what)):
+                wrong.append(f"'{what}': the page says {value}, the ledger {said_of(passed.get(what))}")
     return wrong

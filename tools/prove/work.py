@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ledger
+import page
 import sources
 from sources import ROOT
 
@@ -40,11 +41,11 @@ def git(*words):
 
 
 def commit():
-    """What is checked out: eight digits, "+" if there are changes of what is tracked."""
+    """What is checked out: eight digits, "+" if there are changes beside what ./x prove writes."""
     head = git("rev-parse", "--short=8", "HEAD")
     if head is None:
         return "00000000"
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!tests/proof")
+    changed = git("status", "--porcelain", "--", ".", ":!tests/proof", ":!docs/testing.md")
     return head.strip()[:8] + ("+" if changed else "")
 
 
@@ -113,7 +114,12 @@ class Check:
             said = out.read()
         if ran.returncode != 0:
             raise Failed(f"{self.command}: exit code {ran.returncode}\n{said[-4000:]}")
-        return ledger.Entry("check", self.name, self.hash, "passed", "-", -1, self.amount, now)
+        return ledger.Entry("check", self.name, self.hash, "passed", "-", skipped_of(said), self.amount, now)
+
+
+def skipped_of(said):
+    """How many tests ctest has skipped, by what it said: what they are for is not checked."""
+    return len(re.findall(r"\*\*\*Skipped", said))
 
 
 def models_of(programs):
@@ -139,39 +145,53 @@ def mutants_of(programs):
 # ---- checks ----
 
 COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*""", re.S)
-NO_SOURCE = ("docs/", "bench/results/", "tests/proof/", "README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")
+NO_SOURCE = ("bench/results/", "tests/proof/", "CHANGELOG.md")
+WRITTEN = re.compile(f"{re.escape(page.FIRST)}.*?{re.escape(page.LAST)}", re.S)  # by ./x prove itself
 
 
 def files():
-    """The files of the tree: those that git knows, or all that are not built."""
-    listed = git("ls-files", "-z")
+    """The files of the tree: all that git does not ignore, or all that are not built."""
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed is not None:
-        return [ROOT / name for name in listed.split("\0") if name]
+        return [file for name in set(listed.split("\0")) if name and (file := ROOT / name).is_file()]
     return [file for file in ROOT.rglob("*") if file.is_file() and not {"build", ".git"} & set(file.parts)]
 
 
-def digest_of_tree():
-    """Of all that is compiled or run."""
-    return digest_of_files(file for file in files() if not str(file.relative_to(ROOT)).startswith(NO_SOURCE))
+def files_of_checks():
+    return [file for file in files() if not str(file.relative_to(ROOT)).startswith(NO_SOURCE)]
 
 
 def digest_of_files(some):
-    """Of their text; pages, comments of C and white space count for nothing."""
+    """Of their text; comments of C and white space count for nothing."""
     parts = []
     for file in sorted(some):
-        path = str(file.relative_to(ROOT))
-        if file.suffix == ".md" or not file.is_file():
-            continue
         text = file.read_bytes()
         if file.suffix in (".c", ".h", ".cpp", ".hpp"):
             bare = COMMENT.sub(lambda found: found.group(1) or " ", text.decode())
             text = "\n".join(line for line in map(str.strip, bare.split("\n")) if line).encode()
-        parts += [path, text]
+        elif file == page.PAGE:
+            text = WRITTEN.sub("", text.decode()).encode()
+        parts += [str(file.relative_to(ROOT)), text]
     return sources.digest_of(*parts)
 
 
+class Standing:
+    """The files as they are now, by which a change is noticed while something runs."""
+
+    def __init__(self):
+        self.seen = self.look()
+
+    @staticmethod
+    def look():
+        return {file: (stat.st_mtime_ns, stat.st_size) for file in files_of_checks() if file != page.PAGE
+                for stat in [file.stat()]}
+
+    def is_so(self):
+        return self.look() == self.seen
+
+
 def checks():
-    digest, found = digest_of_tree(), []
+    digest, found = digest_of_files(files_of_checks()), []
     for line in CHECKS.read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue

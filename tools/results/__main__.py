@@ -26,7 +26,7 @@ class Page:
         self.name, self.minutes, self.command, self.sources = name, float(minutes), command, sources
 
     def digest(self, files):
-        mine = [file for file in files if str(file.relative_to(ROOT)).startswith(tuple(s + "/" for s in self.sources))]
+        mine = [file for file in files if file.suffix != ".md" and str(file.relative_to(ROOT)).startswith(tuple(s + "/" for s in self.sources))]
         return work.digest_of_files(mine)
 
     def line(self, digest):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """./x noise stops what tests run, continues it, and names the tests that fail."""
+import importlib.util
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.dont_write_bytecode = True
 NOISE = Path(__file__).resolve().parents[1]
 # Ends when it has been stopped: the state that a child of its own reads of it in /proc is "T".
 STOPPED = """
@@ -41,6 +43,21 @@ class Noise(unittest.TestCase):
         ran = self.run_noise({"stopped": [sys.executable, "-c", STOPPED]})
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.assertGreaterEqual(int(re.search(r"(\d+) times a process was stopped", ran.stdout).group(1)), 1)
+
+    def test_names_with_spaces_are_named(self):
+        ran = self.run_noise({"a bad one": ["/bin/false"]})
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn("  a bad one\n", ran.stdout)
+
+    def test_a_compiler_is_never_stopped_and_what_begins_like_one_is(self):
+        spec = importlib.util.spec_from_file_location("noise_main", NOISE / "__main__.py")
+        noise = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(noise)
+        self.assertEqual([bool(noise.NEVER_STOPPED.fullmatch(name)) for name in (
+            "as", "cc1plus", "clang-14", "clang++", "async_test", "ldap", "ctest_of_mine")], [True] * 4 + [False] * 3)
+
+    def test_no_round_is_refused(self):
+        self.assertEqual(self.run_noise({"good": ["/bin/true"]}, "--rounds", "0").returncode, 2)
 
     def test_no_test_is_an_error(self):
         ran = self.run_noise({})

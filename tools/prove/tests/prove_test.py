@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """The ledger of proofs and what it is told by: lines that are wrong are refused, digests change with what is
 compiled and with nothing else. With a program of models as argument: what it shows, and each way to say more."""
+import contextlib
 import dataclasses
+import importlib.util
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -190,6 +195,111 @@ class Page(unittest.TestCase):
             self.assertIn(old, self.table)
             self.assertNotEqual(self.wrong(self.table.replace(old, new)), [], old)
         self.assertNotEqual(page.says_more("no table", self.ledgers), [])
+
+
+class Runs(unittest.TestCase):
+    """What becomes of a verdict, with an item that says what it is told to."""
+
+    class Item:
+        program, kind, name, hash = "p", "model", "a", "0123456789abcdef"
+
+        def __init__(self, says):
+            self.says = says
+
+        def run(self, _seconds, _now):
+            if isinstance(self.says, Exception):
+                raise self.says
+            return ledger.parse(self.says)
+
+    class Standing:
+        so = True
+
+        def is_so(self):
+            return self.so
+
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("prove_main", Path(work.__file__).with_name("__main__.py"))
+        prove = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(prove)
+        self.run_of = prove.Run.__new__(prove.Run)
+        self.run_of.__dict__.update(
+            end=time.monotonic() + 1000, known={"p": ledger.Ledger("/nowhere")}, now="0" * 8, lock=threading.Lock(),
+            failures=[], written=time.monotonic() + 1000, has_changed=False, standing=self.Standing())
+
+    def one(self, says):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.run_of.one(self.Item(says), 1)
+        return self.run_of.known["p"].entries.get(("model", "a"))
+
+    def test_a_verdict_is_kept(self):
+        self.assertEqual(str(self.one(EXHAUSTED)), EXHAUSTED)
+        self.assertEqual(self.run_of.failures, [])
+
+    def test_a_failure_is_none_and_takes_the_verdict_away(self):
+        self.one(EXHAUSTED)
+        self.assertIsNone(self.one(work.Failed("not so")))
+        self.assertEqual(len(self.run_of.failures), 1)
+
+    def test_sources_that_change_meanwhile_leave_no_verdict(self):
+        self.run_of.standing.so = False
+        self.assertIsNone(self.one(EXHAUSTED))
+        self.run_of.standing.so = True
+        self.assertIsNone(self.one(EXHAUSTED), "nothing is run any more")
+        self.assertTrue(self.run_of.has_changed)
+
+    def test_a_line_that_turns_out_to_be_wrong_fails_the_run(self):
+        self.one(EXHAUSTED)
+        self.one(EXHAUSTED.replace("700", "701"))
+        self.assertEqual(len(self.run_of.failures), 1)
+
+    def test_skipped_tests_are_counted(self):
+        self.assertEqual(work.skipped_of("1/2 Test #1: a ....***Skipped 0.1 sec\n2/2 Test #2: b ... Passed"), 1)
+        entry = dataclasses.replace(ledger.parse(PASSED), interleavings=1)
+        self.assertEqual(page.said_of(entry), "passed, 1 tests skipped (of 01234567)")
+
+
+class Files(unittest.TestCase):
+    """Of a tree in a directory of its own."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root, roots = Path(directory.name), (work.ROOT, page.PAGE)
+        self.addCleanup(lambda: work.__dict__.update(ROOT=roots[0]))
+        self.addCleanup(lambda: page.__dict__.update(PAGE=roots[1]))
+        work.ROOT, page.PAGE = self.root, self.root / "docs/testing.md"
+        for name in ("src/a.c", "docs/b.md", "docs/testing.md", "CHANGELOG.md"):
+            self.write(name, f"int a;\n{page.FIRST}\n{page.LAST}\n")
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def digest(self):
+        return work.digest_of_files(work.files_of_checks())
+
+    def test_what_a_check_reads_counts(self):
+        before = self.digest()
+        for name in ("src/a.c", "docs/b.md", "src/new.c", "docs/testing.md"):
+            self.write(name, f"int changed;\n{page.FIRST}\n{page.LAST}\n")
+            self.assertNotEqual(before, self.digest(), name)
+            before = self.digest()
+
+    def test_what_prove_writes_and_comments_do_not_count(self):
+        before = self.digest()
+        self.write("docs/testing.md", f"int a;\n{page.FIRST}\na table\n{page.LAST}\n")
+        self.write("tests/proof.txt", "")
+        (self.root / "tests/proof.txt").unlink()
+        self.write("src/a.c", f"int a; /* it */\n{page.FIRST}\n{page.LAST}\n")
+        self.write("CHANGELOG.md", "more")
+        self.assertEqual(before, self.digest())
+
+    def test_a_change_is_noticed_while_something_runs(self):
+        for name in ("src/a.c", "src/new.c"):
+            standing = work.Standing()
+            self.assertTrue(standing.is_so())
+            self.write(name, "int changed;")
+            self.assertFalse(standing.is_so(), name)
 
 
 class OfAProgram(unittest.TestCase):
