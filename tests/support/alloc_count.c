@@ -31,6 +31,11 @@ static void count_allocation(void) {
 int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
                                               void (*free_hook)(const volatile void *));
 
+bool alloc_count_lack_memory(bool lacks) {
+  (void)lacks;
+  return false;
+}
+
 static void on_malloc(const volatile void *p, size_t size) {
   (void)p;
   (void)size;
@@ -59,8 +64,19 @@ void *malloc(size_t size) {
   return __libc_malloc(size);
 }
 
+static _Thread_local bool lacks_memory;
+
+bool alloc_count_lack_memory(bool lacks) {
+  lacks_memory = lacks;
+  return true;
+}
+
 void *calloc(size_t count, size_t size) {
   count_allocation();
+  if (lacks_memory) {
+    errno = ENOMEM;
+    return NULL;
+  }
   return __libc_calloc(count, size);
 }
 

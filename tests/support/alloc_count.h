@@ -5,6 +5,7 @@
 #ifndef VOLT_TEST_ALLOC_COUNT_H
 #define VOLT_TEST_ALLOC_COUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Calls of malloc, calloc, realloc, aligned_alloc, posix_memalign, ... so far, on all threads. */
@@ -12,5 +13,9 @@ uint64_t alloc_count_allocations(void);
 
 /* Calls of free so far, free(NULL) not counted. */
 uint64_t alloc_count_frees(void);
+
+/* From here on calloc() finds no memory on this thread, or does again. Returns whether that can be: not under a
+ * sanitizer. */
+bool alloc_count_lack_memory(bool lacks);
 
 #endif

@@ -129,7 +129,10 @@ bool volt_watched_report_(volt_watch_table *table, uint32_t number, uint32_t mar
 
 uint32_t volt_watched_own_(volt_watch_table *table, int number) {
   volt_watch_slot *slot = watched_find_or_make(table, (uint32_t)number);
-  if (!slot) return 0;
+  if (!slot) {
+    volt_fetch_add_relaxed(&table->owned, 1); /* as below */
+    return VOLT_WATCH_UNMARKED_;
+  }
   /* relaxed, no data, as below: it shows misuse */
   uint32_t before = volt_load_relaxed(&slot->owner);
   uint32_t stamp = (before | 1) + 2;
@@ -145,14 +148,17 @@ bool volt_watched_is_owned_(volt_watch_table *table, int number) {
 }
 
 bool volt_watched_is_of_(volt_watch_table *table, int number, uint32_t stamp) {
+  if (stamp == VOLT_WATCH_UNMARKED_) return true; /* as far as is known */
   volt_watch_slot *slot = watched_find(table, (uint32_t)number);
   return slot && volt_load_relaxed(&slot->owner) == stamp; /* shows misuse */
 }
 
 bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp) {
-  volt_watch_slot *slot = watched_find(table, (uint32_t)number);
-  /* relaxed, no data: it shows misuse */
-  if (!slot || !volt_cas_relaxed(&slot->owner, &stamp, stamp - 1)) return false;
+  if (stamp != VOLT_WATCH_UNMARKED_) {
+    volt_watch_slot *slot = watched_find(table, (uint32_t)number);
+    /* relaxed, no data: it shows misuse */
+    if (!slot || !volt_cas_relaxed(&slot->owner, &stamp, stamp - 1)) return false;
+  }
   /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13) */
   volt_fetch_add_release(&table->owned, UINT32_MAX); /* one less */
   return true;

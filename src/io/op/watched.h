@@ -39,8 +39,9 @@ void volt_watched_remove_(volt_watch_table *table, volt_fd *d);
  * whether it was there. */
 bool volt_watched_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits);
 
-/* A volt_fd takes a number over, whichever had it before. Returns its stamp, or 0: no memory; then
- * misuse of it is not noticed. */
+/* A volt_fd takes a number over, whichever had it before. Returns its stamp; VOLT_WATCH_UNMARKED_: there
+ * is no memory for a slot, so misuse of it is not noticed; it counts all the same. */
+enum { VOLT_WATCH_UNMARKED_ = 1 };
 uint32_t volt_watched_own_(volt_watch_table *table, int number);
 
 /* Whether a volt_fd has that number. */
@@ -52,9 +53,10 @@ bool volt_watched_is_of_(volt_watch_table *table, int number, uint32_t stamp);
  * for it any more. Returns false: it has not had it any more. */
 bool volt_watched_disown_(volt_watch_table *table, int number, uint32_t stamp);
 
-/* An operation that opens a file begins; it has ended, and if that has given it a number, that is owned
- * already; its owner uses neither the table nor the back end for it any more. */
+/* An operation that opens a file begins: it may get a number. */
 void volt_watched_expect_(volt_watch_table *table);
+/* It has ended. A number that it got is owned already, and its owner uses neither the table nor the back
+ * end for it any more. */
 void volt_watched_expect_no_more_(volt_watch_table *table);
 
 /* The runtime of them is about to end. Whether a volt_fd has a number, or may get one: if not, no

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "alloc_count.h"
 #include "io_kit.h"
 
 static int threads_set_up(void **state) {
@@ -385,6 +386,40 @@ static void a_runtime_that_is_given_up_may_have_one_open(void **state) {
   assert_int_equal(WEXITSTATUS(status), 23);
 }
 
+/* In the child: the same with one whose number is in a part of the table that there was no memory for. */
+static int give_up_with_one_unmarked(void) {
+  enum { FAR = 300 }; /* no other number is near */
+  static io_kit k;
+  static volt_fd d;
+  const int others = kit_threads();
+  int ends[2];
+  kit_begin(&k, 2);
+  kit_pair(ends, PIPE);
+  int number = fcntl(ends[0], F_DUPFD_CLOEXEC, FAR);
+  if (number < FAR) return 3;
+  bool can_lack = alloc_count_lack_memory(true);
+  int result = volt_fd_init(&d, k.rt, number, 0);
+  (void)alloc_count_lack_memory(false);
+  if (!can_lack) return 24;
+  if (result != VOLT_OK || volt_rt_shutdown_background(k.rt) != VOLT_OK) return 1;
+  WAIT_UNTIL(kit_threads() == others);
+  int held = (int)volt_load_relaxed(&k.held);
+  volt_fd_close(&d);
+  return held > 0 ? 23 : 2;
+}
+
+static void so_may_it_have_one_that_lacked_memory(void **state) {
+  int status;
+  (void)state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(give_up_with_one_unmarked());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 24) skip(); /* the allocator is a sanitizer's */
+  assert_int_equal(WEXITSTATUS(status), 23);
+}
+
 int main(void) {
   before = without_mark();
   const struct CMUnitTest tests[] = {
@@ -402,6 +437,7 @@ int main(void) {
       cmocka_unit_test(nothing_is_left_of_one_that_cannot_be_made),
       threads_test(a_child_inherits_nothing),
       cmocka_unit_test(a_runtime_that_is_given_up_may_have_one_open),
+      cmocka_unit_test(so_may_it_have_one_that_lacked_memory),
   };
   return kit_main(tests);
 }
