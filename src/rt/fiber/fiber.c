@@ -112,7 +112,8 @@ static bool fiber_is_waiter(const volt_fiber *f, const volt_waiter *w) {
 #else
   (void)f;
 #endif
-  return is_queued && volt_load_relaxed(&w->state) == VOLT_WAITER_PENDING_; /* a copy, or its own */
+  uint32_t state = volt_load_relaxed(&w->state); /* a copy, or its own */
+  return is_queued && (state == VOLT_WAITER_PENDING_ || state == VOLT_WAITER_CLAIMED_);
 }
 
 static void fiber_check_stack(const volt_fiber *f) {

@@ -2,6 +2,7 @@
 #include <fenv.h>
 
 #include "core/os/check.h"
+#include "core/wait/grant.h"
 #include "death.h"
 #include "fiber_scene.h"
 #include "sanitizer.h"
@@ -40,6 +41,8 @@ static int sets_by_a_stray_key(void *arg) {
   const volt_fiber_key stray = {4000000000u};
   return volt_fiber_local_set(stray, &arg);
 }
+static char
+    claims; /* an argument: as a thread of the pool has claimed it, and has not granted it yet */
 /* The branch that has lost goes on waiting, on this stack. */
 static int leaves_a_future_that_waits(void *arg) {
   volt_sem none = VOLT_SEM_INIT(0), one = VOLT_SEM_INIT(1);
@@ -48,7 +51,11 @@ static int leaves_a_future_that_waits(void *arg) {
   volt_select s;
   int result =
       volt_future_wait(volt_select_future(&s, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
-  if (arg) volt_future_cancel(&f[0]);
+  if (arg == &claims) {
+    volt_store_relaxed(&f[0].waiter.state, VOLT_WAITER_CLAIMED_);
+  } else if (arg) {
+    volt_future_cancel(&f[0]);
+  }
   return result;
 }
 #define FIBER_DIES(name, fn, ...)         \
@@ -184,6 +191,10 @@ static void a_future_must_not_wait_on_its_stack(void **state) {
   expect_end(t, VOLT_OK);
   if (!VOLT_DEBUG || UNDER_ASAN) skip();
   t = spawn_fiber(leaves_a_future_that_waits, NULL);
+  assert_death(run, NULL, "volt_fiber", death_address(t), "a future on its stack waits",
+               "cancel it first");
+  drop(t);
+  t = spawn_fiber(leaves_a_future_that_waits, &claims);
   assert_death(run, NULL, "volt_fiber", death_address(t), "a future on its stack waits",
                "cancel it first");
   drop(t);
