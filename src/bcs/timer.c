@@ -34,8 +34,8 @@
  *   R6  Interleaving: a thread sees that its timer runs, and is about to cancel it; the timer
  *       expires, the end finds no timer, and frees the queue; then the thread submits its section.
  *       Prevented by: the thread makes the timer HELD before it uses the queue, if it has not
- *       expired. The section that expires it finds that, and counts the thread as late; the end
- *       waits until no thread is. */
+ *       expired. The section that expires it finds that, and counts the thread in `late`; the end
+ *       waits until `late` is 0. */
 #include <volt/timer.h>
 
 #include "../core/os/check.h"
@@ -220,9 +220,9 @@ struct timer_expiry {
   volt_waker wakers[VOLT_EXPIRE_BATCH];
 };
 
-/* In a section: store the result of a timer that has expired. That is the last access to it. Only if
- * its owner has made it HELD, the owner has a section to come, and waits for that: it is counted as
- * late. R6 */
+/* In a section: store the result of a timer that has expired. That is the last access to it,
+ * unless its owner has made it HELD: then a section of the owner is still to come, for which it waits, so
+ * the timer lives; `late` counts it. R6 */
 static void timer_grant(volt_timers *t, const volt_claimed_ *claimed) {
   volt_waiter *w = claimed->waiter;
   uint32_t state = VOLT_WAITER_PENDING_;

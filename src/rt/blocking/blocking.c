@@ -138,7 +138,7 @@ static bool blocking_hold(volt_blocking *b) {
   return volt_cas_relaxed(&b->future.waiter.state, &state, VOLT_WAITER_HELD_);
 }
 
-/* Whether it was removed: then its owner holds it for ever. The owner, without the lock. */
+/* Whether it was removed: then it is HELD until its owner has cancelled it. The owner, without the lock. */
 static bool blocking_was_removed(volt_blocking *b) {
   return volt_load_relaxed(&b->future.waiter.state) == VOLT_WAITER_HELD_; /* the owner's own */
 }
