@@ -25,7 +25,7 @@
 #if __has_feature(address_sanitizer)
 #define VOLT_TOOLS_ASAN_ 1
 #endif
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) && !defined(VOLT_TOOLS_TSAN_)
 #define VOLT_TOOLS_TSAN_ 1
 #endif
 #endif
