@@ -30,7 +30,9 @@ static int find_base(struct dl_phdr_info *info, size_t size, void *base) {
 /* "/a/tests/unit/b.c:12 (discriminator 3)" becomes "b.c:12"; NULL if it is no line of a test. */
 static const char *shorten(char *text) {
   text[strcspn(text, " \n")] = 0;
-  if (!strstr(text, "/tests/") || strstr(text, "/callers.c:") || strchr(text, '?')) return NULL;
+  if (!strstr(text, "/tests/") || strstr(text, "/callers.c:") || strstr(text, "/require.h:") ||
+      strchr(text, '?'))
+    return NULL;
   return strrchr(text, '/') + 1;
 }
 
