@@ -94,5 +94,6 @@ TEST(a_deadlock_is_found_in_coroutines_that_others_await) {
 #endif
 
 int main() {
+  if (!VOLT_CORO_TELLS_) return 77; /* this compiler does not say where coroutines wait */
   return run_unit_tests();
 }
