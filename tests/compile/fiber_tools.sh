@@ -100,7 +100,7 @@ fi
 
 if command -v valgrind > /dev/null && echo '#include <valgrind/memcheck.h>' | gcc -fsyntax-only -x c - 2> /dev/null; then
   valgrind_objects
-  link "${CC:-cc}" -DVOLT_VALGRIND
+  link "${CC:-cc}" -gdwarf-4 -DVOLT_VALGRIND # memcheck of Debian 12 cannot read what clang writes otherwise
   valgrind=(valgrind --error-exitcode=99 -q)
   finds_nothing memcheck "${valgrind[@]}" "$scratch/program"
   finds memcheck beyond 'Invalid write of size 1' ': write_beyond' ': careless' \

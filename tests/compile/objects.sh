@@ -64,5 +64,5 @@ release_objects() {
 
 # Valgrind is told what it has to know of volt. Not optimised: what is looked at is what it is told.
 valgrind_objects() {
-  room_objects valgrind "${CC:-cc}" -std=c11 -g1 -O0 -fno-omit-frame-pointer -Wall -Wextra -Werror -DVOLT_VALGRIND
+  room_objects valgrind "${CC:-cc}" -std=c11 -gdwarf-4 -g1 -O0 -fno-omit-frame-pointer -Wall -Wextra -Werror -DVOLT_VALGRIND
 }
