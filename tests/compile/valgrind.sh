@@ -27,7 +27,7 @@ check() { # <language> <races> <compiler and what it compiles>...
     fi
     # and what it reports is that variable, nothing else
     others=$(awk '/ (Possible data race|Conflicting) / { look = 1 }
-      /==    at 0x/ && look { look = 0; if (!/\(valgrind(_cxx)?\.c(pp)?:/) print }' "$scratch/log")
+      /==    at 0x/ && look { look = 0; if (!/\((tests\/compile\/)?valgrind(_cxx)?\.c(pp)?:/) print }' "$scratch/log")
     [[ -z $others ]] || { printf '%s\n' "$tool reports more:" "$others" >&2; exit 1; }
     echo "$tool: $2 races in $1"
   done
