@@ -222,12 +222,15 @@ static void stack_report_map_stack(volt_worker *w) {
 
 void volt_stack_report_begin_(volt_worker *w) {
   if (!stack_report_is_wanted(w->rt)) return;
-  stack_t now;
   if (!w->signal_stack) stack_report_map_stack(w);
   w->has_signal_stack = false;
-  if (w->signal_stack && sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE) {
-    stack_t own = {.ss_sp = w->signal_stack, .ss_size = stack_report_stack_bytes()};
-    w->has_signal_stack = sigaltstack(&own, NULL) == 0;
+  if (w->signal_stack) {
+    stack_t before, own = {.ss_sp = w->signal_stack, .ss_size = stack_report_stack_bytes()};
+    w->has_signal_stack = sigaltstack(&own, &before) == 0;
+    if (w->has_signal_stack && !(before.ss_flags & SS_DISABLE)) { /* the thread keeps its own */
+      sigaltstack(&before, NULL);
+      w->has_signal_stack = false;
+    }
   }
   w->reported_before = report_worker;
   report_worker = w;
