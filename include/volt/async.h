@@ -79,7 +79,9 @@ typedef struct volt_frame {
   VOLT_PLAIN(int32_t) result; /* what it will return; of a task: what that has returned */
   uint8_t block; /* of a task: its size class in the pool; 0: the memory is the caller's */
   uint8_t shard; /* of a task: which registry it is in */
-  uint8_t is_finally;
+  uint8_t is_finally : 1;
+  uint8_t
+      polled_by : 7; /* of a task: 1 + the one of several workers that polled it last; 0: none */
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: whether it has a handle */
   int32_t site;               /* from the poll function to its volt_site_, in bytes; 0: not known */
 } volt_frame;

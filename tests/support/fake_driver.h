@@ -94,22 +94,22 @@ static inline bool fake_has_rung(int event) {
   return poll(&fd, 1, 0) == 1;
 }
 
-static inline bool fake_take(fake_share *s) {
+static inline unsigned fake_take(fake_share *s) {
   fake_clear(s->event);
   pthread_mutex_lock(&s->lock);
   fake_op *taken = s->first;
   s->first = NULL;
   s->end = &s->first;
   pthread_mutex_unlock(&s->lock);
-  bool any = taken;
-  while (taken) {
+  unsigned found = 0;
+  for (; taken; found++) {
     fake_op *op = taken;
     taken = op->next; /* the op may be gone with its wake */
     op->waker.wake(op->waker.ctx);
   }
   uint32_t mails = volt_exchange_relaxed(&s->mails, 0);
   if (mails > 0) (void)volt_fetch_add_relaxed(&s->mails_seen, mails);
-  return any || mails > 0;
+  return found + mails;
 }
 
 /* ---- the calls of the runtime ---- */
@@ -124,7 +124,7 @@ static inline void fake_begin(volt_driver_ *base, unsigned worker) {
   (void)fake_own(base, worker);
 }
 
-static inline bool fake_check(volt_driver_ *base, unsigned worker) {
+static inline unsigned fake_check(volt_driver_ *base, unsigned worker) {
   fake_share *s = fake_own(base, worker);
   fake_count(&s->looks);
   fake_clear(s->doorbell); /* rung for nothing: it does not sleep */
@@ -148,11 +148,12 @@ static inline bool fake_has_mail(volt_driver_ *base, unsigned worker) {
   return volt_load_relaxed(&fake_own(base, worker)->mails) > 0;
 }
 
-static inline void fake_sleep(volt_driver_ *base, unsigned worker, uint64_t deadline_ns) {
+static inline unsigned fake_sleep(volt_driver_ *base, unsigned worker, uint64_t deadline_ns) {
   fake_share *s = fake_own(base, worker);
   fake_count(&s->sleeps);
   volt_store_relaxed(&s->deadline_ns, deadline_ns);
-  if (fake_take(s) || volt_load_relaxed(&fake.naps_only)) return; /* the doorbell stays rung */
+  unsigned found = fake_take(s);
+  if (found > 0 || volt_load_relaxed(&fake.naps_only)) return found; /* the doorbell stays rung */
   struct pollfd fd = {s->epoll, POLLIN, 0};
   uint64_t now_ns = volt_now_ns();
   uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
@@ -161,7 +162,7 @@ static inline void fake_sleep(volt_driver_ *base, unsigned worker, uint64_t dead
   (void)ppoll(&fd, 1, deadline_ns == VOLT_NO_DEADLINE ? NULL : &left, NULL);
   volt_store_release(&s->is_asleep, 0);
   fake_clear(s->doorbell);
-  (void)fake_take(s);
+  return fake_take(s);
 }
 
 static inline void fake_end(volt_driver_ *base, unsigned worker) {

@@ -89,6 +89,8 @@ static void read_worker(facts *f, volt_json_reader_ r) {
   to->polls = number(r, "polls");
   to->steals = number(r, "steals");
   to->parks = number(r, "parks");
+  to->woken = number(r, "woken");
+  to->moved = number(r, "moved");
   to->is_parked = is_true(r, "parked");
   TEXT(r, "instance", to->instance);
 }

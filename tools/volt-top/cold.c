@@ -283,6 +283,8 @@ static void read_worker(cold *c, uint64_t rt, uint64_t index) {
   to->task = word(c, at, "worker.running");
   to->polls = word(c, at, "worker.polls");
   to->parks = word(c, at, "worker.parks");
+  to->woken = word(c, at, "worker.woken");
+  to->moved = word(c, at, "worker.moved");
   to->tid = half(c, at, "worker.tid");
   uint64_t looked_ns = word(c, at, "worker.looked_ns");
   to->looked_ns = looked_ns < c->f->at_ns ? c->f->at_ns - looked_ns : 0;

@@ -17,7 +17,7 @@ typedef struct fact_runtime {
 } fact_runtime;
 
 typedef struct fact_worker {
-  uint64_t rt, worker, tid, task, looked_ns, queued, homed, polls, steals, parks;
+  uint64_t rt, worker, tid, task, looked_ns, queued, homed, polls, steals, moved, parks, woken;
   bool is_parked;
   char instance[24];
 } fact_worker;

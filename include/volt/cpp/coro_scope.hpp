@@ -11,7 +11,7 @@ VOLT_CORO_BEGIN_
 /* While this lives, a cancel of the poller is not for this chain: as after VOLT_FINALLY. Private. */
 class shield_ {
  public:
-  explicit shield_(chain_ &c) noexcept : frame_(c.frame), before_(c.frame->is_finally) {
+  explicit shield_(chain_ &c) noexcept : frame_(c.frame), before_(c.frame->is_finally != 0) {
     frame_->is_finally = 1;
   }
   shield_(const shield_ &) = delete;
@@ -22,7 +22,7 @@ class shield_ {
 
  private:
   volt_frame *frame_;
-  uint8_t before_;
+  bool before_;
 };
 
 /* Run body, and then cleanup, whether body has returned or thrown: a co_await is not allowed in a

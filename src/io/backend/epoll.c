@@ -147,10 +147,10 @@ static int epoll_wait_for(volt_epoll_ *e, struct epoll_event *events, uint64_t d
   return epoll_wait_ns(e, events, epoll_left_ns(deadline_ns));
 }
 
-/* self: the worker that this thread sleeps as; UINT32_MAX: none. */
-static bool epoll_report(volt_epoll_ *e, const struct epoll_event *events, int count,
-                         uint32_t self) {
-  bool any = false;
+/* self: the worker that this thread sleeps as; UINT32_MAX: none. Returns how many it has reported. */
+static unsigned epoll_report(volt_epoll_ *e, const struct epoll_event *events, int count,
+                             uint32_t self) {
+  unsigned reported = 0;
   for (int i = 0; i < count; i++) {
     uint64_t data = events[i].data.u64;
     uint32_t name = (uint32_t)data;
@@ -158,13 +158,13 @@ static bool epoll_report(volt_epoll_ *e, const struct epoll_event *events, int c
     if (mark == 0) {
       if (name != self) epoll_pass_on(e, name);
     } else if (volt_watched_report_(&e->table, name, mark, events[i].events)) {
-      any = true;
+      reported += 1;
     }
   }
-  return any;
+  return reported;
 }
 
-bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
+unsigned volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
   struct epoll_event events[EVENTS];
   VOLT_ATOMIC(uint32_t) *state = &e->bells[worker].state;
   int before = errno;
@@ -172,9 +172,9 @@ bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
   bool was_rung = volt_fetch_or_relaxed(state, SLEEPS) & RUNG;
   int count = epoll_wait_for(e, events, was_rung ? 0 : deadline_ns);
   volt_fetch_and_relaxed(state, 0); /* relaxed, no data: the same as above */
-  bool any = epoll_report(e, events, count, worker);
+  unsigned found = epoll_report(e, events, count, worker);
   errno = before;
-  return any;
+  return found;
 }
 
 bool volt_epoll_take_(volt_epoll_ *e) {
@@ -186,16 +186,16 @@ bool volt_epoll_take_(volt_epoll_ *e) {
   return count == EVENTS;
 }
 
-bool volt_epoll_check_(volt_epoll_ *e) {
+unsigned volt_epoll_check_(volt_epoll_ *e) {
   /* relaxed, no data: it says which thread looks */
-  if (volt_exchange_relaxed(&e->is_checked, 1)) return false;
+  if (volt_exchange_relaxed(&e->is_checked, 1)) return 0;
   struct epoll_event events[EVENTS];
   int before = errno;
   int count = epoll_wait(e->number, events, EVENTS, 0);
   volt_store_relaxed(&e->is_checked, 0); /* as above */
-  bool any = epoll_report(e, events, count, UINT32_MAX);
+  unsigned found = epoll_report(e, events, count, UINT32_MAX);
   errno = before;
-  return any;
+  return found;
 }
 
 /* ---- the driver ---- */
@@ -218,11 +218,11 @@ static void epoll_begin(volt_driver_ *driver, unsigned worker) {
   (void)driver, (void)worker; /* a worker has no share of its own */
 }
 
-static bool epoll_check(volt_driver_ *driver, unsigned worker) {
+static unsigned epoll_check(volt_driver_ *driver, unsigned worker) {
   (void)worker;
   volt_epoll_ *e = epoll_of(driver);
   bool is_due = volt_epoll_watches_(e) || epoll_is_by_hand(driver);
-  return is_due && volt_epoll_check_(e);
+  return is_due ? volt_epoll_check_(e) : 0;
 }
 
 static bool epoll_must_sleep(volt_driver_ *driver, unsigned worker, bool is_keeper) {
@@ -234,8 +234,8 @@ static bool epoll_wants_keeper(volt_driver_ *driver) {
   return volt_epoll_watches_(epoll_of(driver));
 }
 
-static void epoll_sleep_in(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
-  (void)volt_epoll_sleep_(epoll_of(driver), worker, deadline_ns);
+static unsigned epoll_sleep_in(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
+  return volt_epoll_sleep_(epoll_of(driver), worker, deadline_ns);
 }
 
 static int epoll_descriptor(volt_driver_ *driver) {

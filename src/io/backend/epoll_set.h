@@ -46,9 +46,9 @@ static inline bool volt_epoll_watches_(volt_epoll_ *e) {
 }
 
 /* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is,
- * the doorbell of that worker rings, or deadline_ns has passed. Returns whether anything was ready,
+ * the doorbell of that worker rings, or deadline_ns has passed. Returns how much was ready,
  * a doorbell not counted. That worker's thread. */
-bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns);
+unsigned volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns);
 
 /* Take some of what is ready, without a sleep. Returns whether there may be more, also if all that
  * it has taken was of descriptors that are gone. Any thread, also several at a time. */
@@ -56,6 +56,6 @@ bool volt_epoll_take_(volt_epoll_ *e);
 
 /* As volt_epoll_sleep_() without a sleep, on any thread; nothing is done if another thread is about
  * to. */
-bool volt_epoll_check_(volt_epoll_ *e);
+unsigned volt_epoll_check_(volt_epoll_ *e);
 
 #endif

@@ -136,19 +136,19 @@ static volt_op *uring_next_mail(volt_uring_share_ *s) {
   return op;
 }
 
-/* Returns whether that has ended anything. */
-static bool uring_take_mail(volt_uring_share_ *s) {
-  bool any = false;
+/* Returns how much that has ended. */
+static unsigned uring_take_mail(volt_uring_share_ *s) {
+  unsigned ended = 0;
   for (volt_op *op; (op = uring_next_mail(s)) != NULL;) { /* R5 */
     s->counts.mails += 1;
     if (volt_op_is_over_(op)) {
       volt_op_cancel_ended_(op); /* R3 */
-      any = true;
+      ended += 1;
     } else {
       uring_cancel_here(s, op);
     }
   }
-  return any;
+  return ended;
 }
 
 /* ---- readiness ---- */
@@ -187,13 +187,13 @@ static void uring_begin(volt_driver_ *driver, unsigned worker) {
   volt_uring_enter_(s);
 }
 
-static bool uring_check(volt_driver_ *driver, unsigned worker) {
+static unsigned uring_check(volt_driver_ *driver, unsigned worker) {
   volt_uring_share_ *s = volt_uring_share_of_(driver, worker);
-  bool any = uring_take_mail(s);
+  unsigned ended = uring_take_mail(s);
   if (uring_has_epoll_to_watch(s)) s->to_arm |= VOLT_URING_EPOLL_;
   if (s->to_arm) volt_uring_arm_(s);
   if (volt_uring_is_due_(s)) volt_uring_enter_(s);
-  return volt_uring_reap_(s) || any;
+  return volt_uring_reap_(s) + ended;
 }
 
 static bool uring_must_sleep(volt_driver_ *driver, unsigned worker, bool is_keeper) {
@@ -207,15 +207,16 @@ static bool uring_has_mail(volt_driver_ *driver, unsigned worker) {
   return volt_mail_has_any_(&s->mail) || uring_has_epoll_to_watch(s);
 }
 
-static void uring_sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
+static unsigned uring_sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
   volt_uring_share_ *s = volt_uring_share_of_(driver, worker);
-  bool any = uring_check(driver, worker);
-  if (!any && !s->is_rung) {
+  unsigned found = uring_check(driver, worker);
+  if (found == 0 && !s->is_rung) {
     if (s->to_arm) volt_uring_arm_(s); /* uring_ring.c R3 */
     volt_uring_wait_(s, deadline_ns);
-    volt_uring_reap_(s);
+    found = volt_uring_reap_(s);
   }
   s->is_rung = false;
+  return found;
 }
 
 static void uring_end(volt_driver_ *driver, unsigned worker) {

@@ -115,8 +115,8 @@ static inline bool volt_uring_is_due_(const volt_uring_share_ *s) {
 /* Watch again what has to be watched again. */
 void volt_uring_arm_(volt_uring_share_ *s);
 
-/* Take all that has completed. Returns whether there was anything. */
-bool volt_uring_reap_(volt_uring_share_ *s);
+/* Take all that has completed. Returns how much that was. */
+unsigned volt_uring_reap_(volt_uring_share_ *s);
 
 /* ---- uring_sqe.c: the operations ---- */
 

@@ -184,9 +184,9 @@ static void uring_ring_take(volt_uring_share_ *s) {
   }
 }
 
-bool volt_uring_reap_(volt_uring_share_ *s) {
+unsigned volt_uring_reap_(volt_uring_share_ *s) {
   unsigned ready = io_uring_cq_ready(&s->ring);
   /* what it wakes may have taken the rest */
   for (unsigned i = 0; i < ready && io_uring_cq_ready(&s->ring) > 0; i++) uring_ring_take(s);
-  return ready > 0;
+  return ready;
 }

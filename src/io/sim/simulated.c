@@ -127,10 +127,10 @@ static void sim_begin(volt_driver_ *driver, unsigned worker) {
   (void)worker;
 }
 
-static bool sim_check(volt_driver_ *driver, unsigned worker) {
+static unsigned sim_check(volt_driver_ *driver, unsigned worker) {
   (void)driver;
   (void)worker;
-  return false; /* all that happens is a timer's */
+  return 0; /* all that happens is a timer's */
 }
 
 static bool sim_has_mail(volt_driver_ *driver, unsigned worker) {

@@ -70,9 +70,10 @@ static void driver_count_delay(volt_worker *w, uint64_t now_ns) {
 bool volt_worker_check_driver_(volt_worker *w, uint64_t now_ns) {
   volt_driver_ *driver = w->rt->driver;
   driver_count_delay(w, now_ns);
-  bool completed = driver->ops->check(driver, w->index);
+  unsigned events = driver->ops->check(driver, w->index);
   w->driver_checked_ns = volt_now_ns();
-  return completed || volt_worker_has_tasks_(w);
+  volt_worker_count_check_(w, events);
+  return events > 0 || volt_worker_has_tasks_(w);
 }
 
 /* The only worker has no other to steal from. If it is going to sleep in the driver, it looks

@@ -37,9 +37,9 @@ typedef struct volt_driver_ops_ {
   /* Submit what was staged, take mail and what has completed, and wake the tasks and threads that
    * waited for it; without waiting. Without a system call if nothing is staged and nothing can have
    * completed. A ring that it meets is for nothing, because the worker is awake: it takes it off
-   * (by hand it must). Returns whether it has completed anything: the worker then comes back
+   * (by hand it must). Returns how much it has found or completed: unless 0, the worker comes back
    * before it searches or sleeps. */
-  bool (*check)(volt_driver_ *driver, unsigned worker);
+  unsigned (*check)(volt_driver_ *driver, unsigned worker);
 
   /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps
    * until the earliest timer; at most one worker does. By hand: true. While the worker sleeps, only
@@ -61,8 +61,8 @@ typedef struct volt_driver_ops_ {
   /* As check(), and if nothing has completed: sleep until something does, until the doorbell rings,
    * or until deadline_ns (as volt_now_ns()). From its beginning on a ring is for this sleep: if it
    * takes one off, it must return. May return for no reason. It may wake tasks and threads, or
-   * leave that to the check() that comes next. */
-  void (*sleep)(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns);
+   * leave that to the check() that comes next. Returns how much it has found, for statistics. */
+  unsigned (*sleep)(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns);
 
   /* On the thread of that worker, after its last task; by hand on the thread that destroys the
    * runtime. Nothing is under way in its share. Called if begin() was. */

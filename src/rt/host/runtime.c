@@ -421,6 +421,12 @@ int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats)
   stats->injected = volt_load_relaxed(&w->counts.injected);
   stats->overflows = volt_load_relaxed(&w->counts.overflows);
   stats->parks = volt_load_relaxed(&w->counts.parks);
+  stats->woken = volt_load_relaxed(&w->counts.woken);
+  stats->wakes = volt_load_relaxed(&w->counts.wakes);
+  stats->empty_searches = volt_load_relaxed(&w->counts.empty_searches);
+  stats->checks = volt_load_relaxed(&w->counts.checks);
+  stats->events = volt_load_relaxed(&w->counts.events);
+  stats->moved = volt_load_relaxed(&w->counts.moved);
   stats->look_delay_ns = volt_load_relaxed(&w->counts.look_delay_ns);
   stats->queued = volt_ring_count_(&w->ring);
   stats->homed = volt_home_count_(&w->home);

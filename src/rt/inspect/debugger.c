@@ -61,6 +61,8 @@ DEBUGGER_HERE = {
             AT("worker.looked_ns", volt_worker, checked_ns),
             AT("worker.polls", volt_worker, counts.polls),
             AT("worker.parks", volt_worker, counts.parks),
+            AT("worker.woken", volt_worker, counts.woken),
+            AT("worker.moved", volt_worker, counts.moved),
             {"sizeof registry", sizeof(volt_registry)},
             AT("registry.count", volt_registry, count),
             AT("registry.running", volt_registry, running),

@@ -83,6 +83,8 @@ static void parking_wake_loop(volt_rt *rt) {
 
 /* The bit of sleeper was cleared. */
 static void parking_unpark(volt_rt *rt, unsigned sleeper) {
+  volt_worker *self = volt_worker_here_(rt);
+  if (self) volt_worker_count_(&self->counts.wakes, 1);
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (by_hand && sleeper == VOLT_BY_HAND_LOOP_) {
     parking_wake_loop(rt);
@@ -234,7 +236,11 @@ volt_task *volt_worker_search_(volt_worker *w) {
     t = volt_worker_take_outside_(w);
     if (!t && rt->workers > 1) t = parking_steal(w);
   }
-  if (t) volt_worker_found_(w);
+  if (t) {
+    volt_worker_found_(w);
+  } else if (w->is_searching) {
+    volt_worker_count_(&w->counts.empty_searches, 1);
+  }
   return t;
 }
 
@@ -267,14 +273,14 @@ static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns
   uint64_t bit = UINT64_C(1) << sleeper;
   if (!volt_park_elsewhere_(&w->parker)) return true;
   volt_fetch_add_relaxed(&rt->driven, bit); /* a hint */
-  rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
+  unsigned events = rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
   volt_fetch_add_relaxed(&rt->driven, UINT64_C(0) - bit); /* a hint */
+  volt_worker_count_check_(w, events);
   return volt_park_was_elsewhere_(&w->parker);
 }
 
-bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+static bool parking_sleep(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
-  volt_worker_count_(&w->counts.parks, 1);
   bool woken = volt_worker_must_drive_(w)
                    ? parking_drive(w, sleeper, deadline_ns)
                    : volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, deadline_ns, VOLT_PARK_SPIN,
@@ -283,6 +289,13 @@ bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) 
   if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* R5, idle.h R4 */
   volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
   return true;
+}
+
+bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+  volt_worker_count_(&w->counts.parks, 1);
+  bool woken = parking_sleep(w, sleeper, deadline_ns);
+  volt_worker_count_(&w->counts.woken, woken);
+  return woken;
 }
 
 void volt_worker_park_(volt_worker *w) {

@@ -292,6 +292,7 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
   t->frame.step = 0;
   t->frame.result = VOLT_OK;
   t->frame.is_finally = 0;
+  t->frame.polled_by = 0;
   t->frame.block = 0;
   t->frame.member = 0;
   t->frame.site = 0;

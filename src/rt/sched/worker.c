@@ -313,15 +313,24 @@ static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned max) {
   volt_worker_count_(&w->counts.polls, polls);
 }
 
+/* Before a poll of t by one of several workers. */
+static inline void worker_note_poll(volt_worker *w, volt_task *t) {
+  if (VOLT_UNLIKELY(t->frame.polled_by != w->index + 1)) {
+    volt_worker_count_(&w->counts.moved, t->frame.polled_by != 0);
+    t->frame.polled_by = (uint8_t)((w->index + 1) & 0x7f);
+  }
+  /* a hint: else this worker comes to those tasks itself */
+  if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
+    volt_rt_work_queued_(w->rt);
+  }
+}
+
 /* Poll t, and then the next of this worker's own, at most max in all, until there is none. Other
  * workers may steal while a task runs. */
 static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
   w->left = max;
   do {
-    /* a hint: else this worker comes to those tasks itself */
-    if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
-      volt_rt_work_queued_(w->rt);
-    }
+    if (!w->is_only) worker_note_poll(w, t);
     if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) worker_put_back(w, t);
     t = --w->left > 0 ? worker_take_own(w) : NULL;
   } while (t);
@@ -441,6 +450,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->blocker.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;
+  w->is_only = rt->workers == 1 && !(rt->config.flags & VOLT_RT_BY_HAND);
   w->lifo_run = 0;
   volt_store_relaxed(&w->how, 0);                       /* not shared yet */
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */

@@ -18,7 +18,8 @@ enum { VOLT_RT_BATCH_ = 128 }; /* tasks that are moved at once */
 
 /* Relaxed counters, which their worker writes and any thread reads. */
 typedef struct volt_worker_counts {
-  VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks, look_delay_ns;
+  VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, look_delay_ns;
+  VOLT_ATOMIC(uint64_t) parks, woken, wakes, empty_searches, checks, events, moved;
 } volt_worker_counts;
 
 typedef struct volt_worker {
@@ -30,8 +31,9 @@ typedef struct volt_worker {
   volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
   volt_rt *rt;
   unsigned index;
-  unsigned lifo_run;     /* polls from lifo in a row */
-  bool is_searching;     /* counted in idle */
+  bool is_only;      /* of its runtime, and not by hand: no other thread may be woken for tasks */
+  unsigned lifo_run; /* polls from lifo in a row */
+  bool is_searching; /* counted in idle */
   unsigned until_check;  /* polls until the injection queue and the clock are looked at */
   unsigned check_period; /* between two looks */
   unsigned driver_queue; /* polls before its next look at the driver */
@@ -120,9 +122,20 @@ volt_task *volt_worker_take_outside_(volt_worker *w);
  * is nothing left to poll. */
 bool volt_worker_run_ready_(volt_worker *w, volt_task *until);
 
+/* In a model no thread waits for a count, and each would be one more step to interleave. */
 static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n) {
+#if defined(VOLT_MODEL)
+  (void)counter, (void)n;
+#else
   uint64_t before = volt_load_relaxed(counter); /* this worker alone writes it */
   volt_store_relaxed(counter, before + n);      /* for statistics */
+#endif
+}
+
+/* The worker has looked at the driver, or has slept there, and has found so much. */
+static inline void volt_worker_count_check_(volt_worker *w, unsigned events) {
+  volt_worker_count_(&w->counts.checks, 1);
+  volt_worker_count_(&w->counts.events, events);
 }
 
 #endif

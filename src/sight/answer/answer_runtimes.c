@@ -79,6 +79,12 @@ static void answer_worker(volt_rt *rt, unsigned worker, volt_json_ *to) {
   volt_json_put_number_(to, "injected", s.injected);
   volt_json_put_number_(to, "overflows", s.overflows);
   volt_json_put_number_(to, "parks", s.parks);
+  volt_json_put_number_(to, "woken", s.woken);
+  volt_json_put_number_(to, "wakes", s.wakes);
+  volt_json_put_number_(to, "empty_searches", s.empty_searches);
+  volt_json_put_number_(to, "checks", s.checks);
+  volt_json_put_number_(to, "events", s.events);
+  volt_json_put_number_(to, "moved", s.moved);
   volt_json_put_number_(to, "look_delay_ns", s.look_delay_ns);
 }
 

@@ -73,10 +73,10 @@ void model_driver::expect_gone(unsigned workers) {
   EXPECT(destroyed == 1);
 }
 
-bool model_driver::take(VOLT_ATOMIC(uint32_t) *from) {
+uint32_t model_driver::take(VOLT_ATOMIC(uint32_t) *from) {
   uint32_t n = volt_exchange_relaxed(from, 0u); // an RMW, as a system call would be: the newest
   for (uint32_t i = 0; i < n; i++) completed(ctx);
-  return n > 0;
+  return n;
 }
 
 void model_driver::begin(volt_driver_ *driver, unsigned worker) {
@@ -84,12 +84,12 @@ void model_driver::begin(volt_driver_ *driver, unsigned worker) {
   of(driver)->shares[worker].life = 1;
 }
 
-bool model_driver::check(volt_driver_ *driver, unsigned worker) {
+unsigned model_driver::check(volt_driver_ *driver, unsigned worker) {
   model_driver *self = of(driver);
   share *s = &self->shares[worker];
   EXPECT(s->life == 1 && volt_rt_worker_here_(self->rt.handle()) == static_cast<int>(worker));
-  bool any = self->take(&self->shares[self->share_of(worker)].done);
-  return self->take(&s->mails) || any;
+  uint32_t done = self->take(&self->shares[self->share_of(worker)].done);
+  return done + self->take(&s->mails);
 }
 
 bool model_driver::must_sleep(volt_driver_ *driver, unsigned, bool is_keeper) {
@@ -107,12 +107,13 @@ bool model_driver::has_mail(volt_driver_ *driver, unsigned worker) {
   return volt_load_relaxed(&of(driver)->shares[worker].mails) != 0;
 }
 
-void model_driver::sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
+unsigned model_driver::sleep(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
   share *s = &of(driver)->shares[worker];
-  if (check(driver, worker)) return;
-  if (volt_futex_wait32_(&s->word, s->seen, deadline_ns) == VOLT_ETIMEDOUT) return;
+  unsigned found = check(driver, worker);
+  if (found > 0) return found;
+  if (volt_futex_wait32_(&s->word, s->seen, deadline_ns) == VOLT_ETIMEDOUT) return 0;
   s->seen = volt_fetch_add_relaxed(&s->word, 0u);
-  check(driver, worker);
+  return check(driver, worker);
 }
 
 void model_driver::end(volt_driver_ *driver, unsigned worker) {

@@ -64,13 +64,13 @@ class model_driver {
   unsigned share_of(unsigned worker) {
     return how == sleeps::keeper ? 0 : worker;
   }
-  bool take(VOLT_ATOMIC(uint32_t) *from);
+  uint32_t take(VOLT_ATOMIC(uint32_t) *from);
   static void begin(volt_driver_ *, unsigned);
-  static bool check(volt_driver_ *, unsigned);
+  static unsigned check(volt_driver_ *, unsigned);
   static bool must_sleep(volt_driver_ *, unsigned, bool);
   static bool wants_keeper(volt_driver_ *);
   static bool has_mail(volt_driver_ *, unsigned);
-  static void sleep(volt_driver_ *, unsigned, uint64_t);
+  static unsigned sleep(volt_driver_ *, unsigned, uint64_t);
   static void end(volt_driver_ *, unsigned);
   static void destroy(volt_driver_ *);
 };

@@ -77,7 +77,7 @@ struct model_io_calls {
       volt_rt_mail_left_(io->rt, home);
     }
   }
-  static bool check(volt_driver_ *, unsigned worker) {
+  static unsigned check(volt_driver_ *, unsigned worker) {
     return only->check(worker);
   }
 };

@@ -474,6 +474,107 @@ static void what_it_wakes_is_its_own(void **state) {
   end();
 }
 
+/* ---- what is counted ---- */
+
+static volt_worker_stats stats_of(unsigned worker) {
+  volt_worker_stats stats;
+  assert_result(volt_rt_worker_stats(rt, worker, &stats), VOLT_OK);
+  return stats;
+}
+
+static volt_worker_stats sum_of_two(void) {
+  volt_worker_stats a = stats_of(0);
+  volt_worker_stats b = stats_of(1);
+  return (volt_worker_stats){.parks = a.parks + b.parks,
+                             .woken = a.woken + b.woken,
+                             .wakes = a.wakes + b.wakes,
+                             .empty_searches = a.empty_searches + b.empty_searches,
+                             .events = a.events + b.events,
+                             .moved = a.moved + b.moved};
+}
+
+static void begin_two_that_sleep(void) {
+  begin(2, 0);
+  WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+}
+
+/* A sleep that goes on is not counted yet. */
+static void looks_and_events_are_counted(void **state) {
+  (void)state;
+  begin_two_that_sleep();
+  spawn(0, takes_two);
+  for (uint32_t step = 2; step <= 3; step++) {
+    wait_for(0, step - 1);
+    WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+    complete(0, step % 2);
+  }
+  join(0);
+  WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+  for (unsigned i = 0; i < 2; i++) {
+    volt_worker_stats stats = stats_of(i);
+    uint32_t looks = volt_load_relaxed(&share(i)->looks) + volt_load_relaxed(&share(i)->sleeps);
+    assert_int_equal(stats.checks, looks - 1);
+    assert_int_equal(stats.events, 1);
+  }
+  end();
+}
+
+static void moves_are_counted(void **state) {
+  (void)state;
+  begin_two_that_sleep();
+  spawn(0, takes_two);
+  wait_for(0, 1);
+  uint32_t first = jobs[0].worker;
+  for (uint32_t step = 2; step <= 3; step++) {
+    WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+    complete(0, step % 2);
+    wait_for(0, step);
+  }
+  join(0);
+  assert_int_equal(stats_of(0).moved, first == 1);
+  assert_int_equal(stats_of(1).moved, 1);
+  end();
+}
+
+/* The thread that queues it wakes one worker, which searches once more before it sleeps. */
+static void a_task_from_outside_ends_one_sleep(void **state) {
+  (void)state;
+  begin_two_that_sleep();
+  volt_worker_stats before = sum_of_two();
+  spawn(0, is_done);
+  join(0);
+  WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+  volt_worker_stats after = sum_of_two();
+  assert_int_equal(after.woken - before.woken, 1);
+  assert_int_equal(after.parks - before.parks, 1);
+  assert_int_equal(after.empty_searches - before.empty_searches, 1);
+  assert_int_equal(after.wakes - before.wakes, 0);
+  assert_int_equal(after.moved - before.moved, 0);
+  end();
+}
+
+/* The first is in its slot, the second moves it to the ring. */
+static int spawns_two(volt_task *t, volt_ctx *ctx) {
+  (void)ctx;
+  reach(volt_container_of(t, job, task), 1);
+  for (unsigned i = 1; i <= 2; i++) {
+    volt_task_init(&jobs[i].task, is_done);
+    if (volt_spawn(rt, &jobs[i].task) != VOLT_OK) return VOLT_EINVAL;
+  }
+  return VOLT_OK;
+}
+
+static void the_worker_that_wakes_another_is_counted(void **state) {
+  (void)state;
+  begin_two_that_sleep();
+  spawn(0, spawns_two);
+  for (unsigned i = 0; i <= 2; i++) join(i);
+  uint32_t self = jobs[0].worker;
+  assert_int_equal(stats_of(self).wakes, 1);
+  assert_int_equal(stats_of(1 - self).wakes, 0);
+  end();
+}
+
 /* ---- by hand ---- */
 
 static fake_waker woken;
@@ -616,6 +717,10 @@ int main(void) {
       cmocka_unit_test_setup(the_only_worker_looks_as_it_sleeps, set_up),
       cmocka_unit_test_setup(a_long_poll_is_told, set_up),
       cmocka_unit_test_setup(what_it_wakes_is_its_own, set_up),
+      cmocka_unit_test_setup(looks_and_events_are_counted, set_up),
+      cmocka_unit_test_setup(moves_are_counted, set_up),
+      cmocka_unit_test_setup(a_task_from_outside_ends_one_sleep, set_up),
+      cmocka_unit_test_setup(the_worker_that_wakes_another_is_counted, set_up),
       cmocka_unit_test_setup(run_looks, set_up),
       cmocka_unit_test_setup(the_descriptor_is_readable, set_up),
       cmocka_unit_test_setup(no_descriptor, set_up),
