@@ -287,6 +287,46 @@ struct bcs_cancels_deep : bcs_deep<false> {
 };
 MODEL(bcs_cancels_deep, 2, bounded)
 
+// R3: a waker cancels a future whose job is ahead of that of the waker's own thread, which was given the
+// role for that, and then runs a section. The cancel takes the role, and passes it on: but not to the job
+// of its own thread, which does not look.
+template <bool lockfree>
+struct bcs_cancel_ahead : bcs_lock_model {
+  volt_bcs_section section, of_future;
+  volt_future f;
+  wake_count woken;
+  bcs_cancel_ahead() : bcs_lock_model(lockfree) {
+    volt_future_made(volt_bcs_lock_run_future(&f, &lock, &of_future, count, this));
+  }
+  static void cancel_and_run(void *arg) {
+    auto *self = static_cast<bcs_cancel_ahead *>(arg);
+    volt_future_cancel(&self->f);
+    self->run();
+  }
+  static void ask(void *arg) {
+    auto *self = static_cast<bcs_cancel_ahead *>(arg);
+    self->ran += 1;
+    volt_bcs_lock_submit(&self->lock, &self->section, count, self,
+                         volt_waker{cancel_and_run, self});
+    EXPECT(volt_future_poll(&self->f, self->woken.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      run();
+    } else {
+      volt_bcs_node node;
+      volt_bcs_lock_run(&lock, &node, ask, this);
+    }
+  }
+  void check() override {
+    expect_ran(ran == 5 ? 5 : 4);
+  }
+};
+struct bcs_cancels_ahead : bcs_cancel_ahead<false> {};
+struct bcs_cancels_ahead_lockfree : bcs_cancel_ahead<true> {};
+MODEL(bcs_cancels_ahead, 2, bounded)
+MODEL(bcs_cancels_ahead_lockfree, 2, bounded)
+
 // R4: what nobody is told of is freed by a later section.
 template <bool lockfree>
 struct bcs_forget : bcs_lock_model {
