@@ -267,6 +267,20 @@ static void a_full_list_is_woken_first(void **state) {
   expect_wakes(CROWD);
 }
 
+/* A fiber has no futex. Those of the full list are woken, and the list has a thread in the first place. */
+static void a_full_list_forgets_who_was_a_fiber(void **state) {
+  (void)state;
+  for (int i = 0; i < VOLT_UNPARK_LIST_MAX; i++) {
+    volt_store_relaxed(&crowd[i].word, VOLT_PARKER_SUSPENDED_);
+    volt_unpark_later(&crowd[i], &list);
+  }
+  volt_unpark_later(&crowd[VOLT_UNPARK_LIST_MAX], &list);
+  expect_wakes(0);
+  volt_unpark_all(&list);
+  assert_int_equal(wakes.count, 1);
+  assert_ptr_equal(wakes.addresses[0], &crowd[VOLT_UNPARK_LIST_MAX].word);
+}
+
 /* ---- with threads ---- */
 
 static volt_parker sleeper;
@@ -448,6 +462,8 @@ int main(void) {
                                       tear_down_crowd),
       cmocka_unit_test_setup_teardown(an_empty_list, set_up_crowd, tear_down_crowd),
       cmocka_unit_test_setup_teardown(a_full_list_is_woken_first, set_up_crowd, tear_down_crowd),
+      cmocka_unit_test_setup_teardown(a_full_list_forgets_who_was_a_fiber, set_up_crowd,
+                                      tear_down_crowd),
       cmocka_unit_test(an_unpark_carries_the_past),
       cmocka_unit_test(a_handler_unparks_its_thread),
       cmocka_unit_test(unparks_of_many_threads_are_counted),
