@@ -69,18 +69,23 @@ static void expect_poll(volt_future *polled, int result) {
   assert_result(volt_future_poll(polled, fake_waker_of(&a)), result);
 }
 
-/* A select of two that both are ready when it is polled again, after numbers 1 to sent; the channel
- * has won. */
-static void lose_to_the_channel(volt_future *loser, uint32_t sent) {
+/* A select of two that both are ready when it is polled again, after `before` values, which are not there
+ * any more, and numbers 1 to sent; the channel has won. */
+static void lose_to_the_channel_after(uint64_t before, volt_future *loser, uint32_t sent) {
   volt_future *branches[] = {loser, &receive};
   volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   expect_poll(&s.future, VOLT_PENDING);
+  b.tail += before; /* to send so many takes too long */
   send_numbers(1, sent);
   send_to_chan();
   expect_poll(&s.future, VOLT_OK);
   assert_int_equal(volt_select_winner(&s), 1);
   assert_int_equal(from_chan, 5);
   expect_poll(loser, VOLT_ECANCELED);
+}
+
+static void lose_to_the_channel(volt_future *loser, uint32_t sent) {
+  lose_to_the_channel_after(0, loser, sent);
 }
 
 static void not_looked_at_it_loses_nothing(void **state) {
@@ -134,6 +139,16 @@ static void undone_it_is_told_again(void **state) {
   }
 }
 
+/* It was too slow by more than it can take back: by 2^32. */
+static void undone_after_very_many_it_is_told_again(void **state) {
+  (void)state;
+  const uint64_t lost = UINT64_C(1) << 32;
+  lose_to_the_channel_after(lost, &f, CAPACITY);
+  assert_result(volt_broadcast_try_recv(&r, &got), VOLT_ELAGGED);
+  assert_int_equal(volt_broadcast_lost(&r), lost);
+  expect_numbers(1, CAPACITY);
+}
+
 /* The same inside of a timeout, of a select, of a join. */
 static void undone_through_what_it_is_in(void **state) {
   volt_select inner;
@@ -173,9 +188,13 @@ static void who_is_too_slow_may_win(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(not_looked_at_it_loses_nothing), TEST(undone_it_goes_back),
-      TEST(undone_and_overwritten),         TEST(undone_it_is_told_again),
-      TEST(undone_through_what_it_is_in),   TEST(who_is_too_slow_may_win),
+      TEST(not_looked_at_it_loses_nothing),
+      TEST(undone_it_goes_back),
+      TEST(undone_and_overwritten),
+      TEST(undone_it_is_told_again),
+      TEST(undone_after_very_many_it_is_told_again),
+      TEST(undone_through_what_it_is_in),
+      TEST(who_is_too_slow_may_win),
   };
   return cmocka_run_group_tests_name("broadcasts in selects", tests, NULL, NULL);
 }
