@@ -456,6 +456,30 @@ TEST(a_group_that_ends_cancels_and_waits) {
   EXPECT_CODE(g.joined().result().code(), VOLT_ECANCELED);
 }
 
+/* A fiber is cancelled as it waits in the end of a group: that waits on, and the cancel meets the first
+ * wait behind it. */
+TEST(a_group_that_ends_keeps_a_cancel_away) {
+  volt::runtime rt(by_hand());
+  bool ended = false;
+  int code = VOLT_OK;
+  volt::fiber<> f(rt, [&] {
+    {
+      volt::group g;
+      g.spawn(rt, [&] {
+        volt::shield no_cancel;
+        volt::sleep_for(1s).wait();
+        ended = true;
+      });
+    }
+    EXPECT(ended);
+    code = volt::sleep_for(1s).result().code();
+  });
+  run(rt);
+  EXPECT(!ended && f.cancel());
+  EXPECT_CODE(rt.result_of(f.join()).code(), VOLT_OK);
+  EXPECT_CODE(code, VOLT_ECANCELED);
+}
+
 /* ---- batched sections ---- */
 
 TEST(a_batch_lock_runs_functions) {
