@@ -82,6 +82,29 @@ struct nap_add_x_add_x_tick : io_nap_model {
 };
 MODEL(nap_add_x_add_x_tick, 3, bounded)
 
+// More than one stays for a tick more: none of them is lost.
+struct nap_stay_x_tick : io_nap_model {
+  nap_stay_x_tick() {
+    add(3);
+    add(3);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      tick();
+      tick();
+    } else {
+      add(3);
+    }
+  }
+  void check() override {
+    unsigned left = 0;
+    for (volt_nap_entry_ *nap = naps.first; nap; nap = nap->next) left += 1;
+    EXPECT(left == 3);
+    io_nap_model::check();
+  }
+};
+MODEL(nap_stay_x_tick, 2, bounded)
+
 // A descriptor that is watched, and its list.
 struct nap_io_model : model {
   model_io io;
