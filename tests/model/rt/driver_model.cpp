@@ -114,6 +114,22 @@ struct driven_x_completion_x_inject : driver_model {
 };
 MODEL(driven_x_completion_x_inject, 3, bounded)
 
+// R5: the same, all by one thread: fewer interleavings, so what is lost is found sooner.
+struct driven_x_completion_and_inject : driver_model {
+  driven_x_completion_and_inject() : driver_model(1, sleeps::always, 3) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      rt.work(0);
+      return;
+    }
+    driver.complete(0);
+    spawn(0);
+    one_less();
+  }
+};
+MODEL(driven_x_completion_and_inject, 2, bounded)
+
 // R5: the same as mail is left.
 struct driven_x_completion_x_mail : driver_model {
   driven_x_completion_x_mail() : driver_model(1, sleeps::always, 2) {
