@@ -436,6 +436,30 @@ static void a_part_that_was_moved_decides_nothing(void **state) {
   }
 }
 
+/* The same in a select that is a branch itself: what was withdrawn there is polled again, too. */
+static void a_part_that_was_moved_inside_decides_nothing(void **state) {
+  io_kit *k = (io_kit *)*state;
+  FOR_EACH_WAY(way) {
+    FOR_EACH_LONG(what) {
+      long_scene s;
+      race r;
+      rival v;
+      kit_one one;
+      volt_select outer;
+      rival_begin(&v);
+      volt_future *io = long_begin(&s, k, what), *other = rival_element(&v, k);
+      volt_future *only[] = {race_of(&r, other, io, VOLT_SELECT_BIASED)};
+      kit_start(k, &one, (kit_way)way, volt_select_future(&outer, only, 1, VOLT_SELECT_BIASED));
+      assert_result(kit_check(k, &one), VOLT_PENDING);
+      rival_let(&v);
+      assert_result(kit_finish(k, &one), VOLT_OK);
+      long_expect_lost(&s, &r, 0);
+      rival_end(&v, true);
+      long_end(&s);
+    }
+  }
+}
+
 /* The far end reads on: it wins when all is moved, and nothing else has taken effect. */
 static void all_that_was_moved_wins(void **state) {
   io_kit *k = (io_kit *)*state;
@@ -564,6 +588,7 @@ int main(void) {
       kit_test(a_select_that_is_cancelled_has_moved_nothing),
       kit_test(the_branches_of_a_join_are_done_side_by_side),
       kit_test(a_part_that_was_moved_decides_nothing),
+      kit_test(a_part_that_was_moved_inside_decides_nothing),
       kit_test(all_that_was_moved_wins),
       kit_test(each_says_how_much_it_has_moved),
       kit_test(what_was_dismissed_within_a_call_wins),
