@@ -249,6 +249,46 @@ static void a_wake_from_a_thread_calls_the_waker(void **state) {
   by_hand_end(&h, 0);
 }
 
+/* It is ready again after each poll, until all that it has woken have passed. */
+typedef struct busy {
+  volt_task task;
+  herd *g;
+  unsigned polls;
+} busy;
+
+enum { BUSY_POLLS = 1000 }; /* a worker looks for others' tasks every 127 polls at the latest */
+
+static int wake_and_stay_busy(volt_task *t, volt_ctx *ctx) {
+  busy *self = volt_container_of(t, busy, task);
+  VOLT_TASK_BEGIN(self);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, release_on_thread, &self->g->gate) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  while (self->polls < BUSY_POLLS && self->g->passed < MEMBERS) {
+    self->polls += 1;
+    VOLT_YIELD(self);
+  }
+  VOLT_TASK_END(self);
+}
+
+static void those_that_a_thread_wakes_do_not_wait_until_nothing_else_is_ready(void **state) {
+  (void)state;
+  by_hand h;
+  by_hand_begin(&h);
+  herd g = {.rt = h.rt, .gate = VOLT_SEM_INIT(0)};
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    assert_result(volt_fiber_spawn(h.rt, await_gate, &g), VOLT_OK);
+  }
+  by_hand_run(&h);
+  busy b = {.g = &g};
+  volt_task_init(&b.task, wake_and_stay_busy);
+  assert_result(volt_spawn(h.rt, &b.task), VOLT_OK);
+  by_hand_run(&h);
+  assert_int_equal(g.passed, MEMBERS);
+  assert_in_range(b.polls, 1, BUSY_POLLS - 1);
+  by_hand_end(&h, 0);
+}
+
 static void those_that_were_woken_end_with_the_runtime(void **state) {
   (void)state;
   by_hand h;
@@ -417,6 +457,7 @@ int main(void) {
       cmocka_unit_test(those_in_the_slot_leave_turns),
       cmocka_unit_test(those_that_wait_are_counted),
       cmocka_unit_test(a_wake_from_a_thread_calls_the_waker),
+      cmocka_unit_test(those_that_a_thread_wakes_do_not_wait_until_nothing_else_is_ready),
       cmocka_unit_test(those_that_were_woken_end_with_the_runtime),
       cmocka_unit_test(a_fiber_stays_on_its_thread),
       cmocka_unit_test(a_fiber_that_moves_wanders_in_tests),
