@@ -18,7 +18,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -45,16 +44,26 @@ using step = std::function<void()>;
 static volt::runtime *real;     /* where fibers and coroutines run, and I/O */
 static volt::runtime *virtual_; /* whose clock is virtual */
 
-static volt::task<void> awaits(std::function<volt_future *()> begin, std::function<void(int)> end) {
-  volt_future *f = begin();
-  end(co_await f);
+/* A wait: the future that begin() makes, and what its result is given to. A class and no two functions: these
+ * would be made anew for each operation, with all that copies and destroys a std::function; nor a
+ * std::optional below. This file is the slowest to compile. */
+struct wait_base {
+  virtual volt_future *begin() = 0;
+  virtual void end(int code) = 0;
+
+ protected:
+  ~wait_base() = default;
+};
+
+static volt::task<void> awaits(wait_base &its) {
+  volt_future *f = its.begin();
+  its.end(co_await f);
 }
 
-/* Wait in one of the ways for the future that begin() makes, and give its result to end(); meanwhile this
- * thread does something. One function for all operations, because they are many. */
-static void run_in(how way, const std::function<volt_future *()> &begin,
-                   const std::function<void(int)> &end, const step &meanwhile) {
-  auto waits = [&] { end(volt_future_wait(begin())); };
+/* Wait in one of the ways; meanwhile this thread does something. One function for all operations, because
+ * they are many. */
+static void run_in(how way, wait_base &its, const step &meanwhile) {
+  auto waits = [&] { its.end(volt_future_wait(its.begin())); };
   if (way == THREAD) {
     std::thread other(waits);
     meanwhile();
@@ -64,7 +73,7 @@ static void run_in(how way, const std::function<volt_future *()> &begin,
     meanwhile();
     other.join().wait();
   } else {
-    auto other = volt::spawn(*real, awaits(begin, end));
+    auto other = volt::spawn(*real, awaits(its));
     meanwhile();
     other.get();
   }
@@ -72,18 +81,36 @@ static void run_in(how way, const std::function<volt_future *()> &begin,
 
 /* The same for an operation, made by make() where it is waited for; end() gets its volt::result. */
 template <class Make, class End>
+struct wait_of final : wait_base {
+  using op_type = std::invoke_result_t<Make &>;
+
+  wait_of(Make &make, End &end) : make_(make), end_(end) {
+  }
+  ~wait_of() {
+    delete op_;
+  }
+  wait_of(const wait_of &) = delete;
+  wait_of &operator=(const wait_of &) = delete;
+  volt_future *begin() override {
+    op_ = new op_type(make_());
+    op_->forgo(); /* it is waited for by what has called this */
+    return op_->begin(state_);
+  }
+  void end(int code) override {
+    end_(op_->finish_result(code, state_));
+  }
+
+ private:
+  Make &make_;
+  End &end_;
+  typename op_type::state_type state_;
+  op_type *op_ = nullptr;
+};
+
+template <class Make, class End>
 static void wait_in(how way, Make make, End end, const step &meanwhile) {
-  using op_type = decltype(make());
-  typename op_type::state_type state;
-  std::optional<op_type> op;
-  run_in(
-      way,
-      [&] {
-        op.emplace(make());
-        op->forgo(); /* it is waited for by begin() */
-        return op->begin(state);
-      },
-      [&](int code) { end(op->finish_result(code, state)); }, meanwhile);
+  wait_of<Make, End> its(make, end);
+  run_in(way, its, meanwhile);
 }
 
 static std::string type_name(const std::type_info &type) {
