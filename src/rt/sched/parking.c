@@ -279,21 +279,17 @@ static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns
   return volt_park_was_elsewhere_(&w->parker);
 }
 
-static bool parking_sleep(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
+  volt_worker_count_(&w->counts.parks, 1);
   bool woken = volt_worker_must_drive_(w)
                    ? parking_drive(w, sleeper, deadline_ns)
                    : volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, deadline_ns, VOLT_PARK_SPIN,
                                      0) == VOLT_OK;
-  if (woken) return true;
-  if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* R5, idle.h R4 */
-  volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
-  return true;
-}
-
-bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
-  volt_worker_count_(&w->counts.parks, 1);
-  bool woken = parking_sleep(w, sleeper, deadline_ns);
+  if (!woken && !volt_idle_claim_(&rt->idle, sleeper)) { /* R5, idle.h R4 */
+    volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+    woken = true;
+  }
   volt_worker_count_(&w->counts.woken, woken);
   return woken;
 }
