@@ -109,12 +109,12 @@ typedef struct volt_worker_stats {
   uint64_t injected;  /* tasks that it took from the injection queue */
   uint64_t overflows; /* times that its ring was full and half of it was moved there */
   uint64_t parks;
-  uint64_t woken;          /* parks that a thread has ended; the others ended by time or by I/O */
+  uint64_t woken;          /* parks that a thread has ended; of the others one may still go on */
   uint64_t wakes;          /* sleeping workers that it has woken */
   uint64_t empty_searches; /* times that it went through all queues and found no task */
-  uint64_t checks;         /* at its I/O, sleeps there included */
-  uint64_t events; /* that it found there; a look that has ended a wait for no reason finds none */
-  uint64_t moved;  /* tasks that it polled, and another worker had polled before */
+  uint64_t checks;         /* how often it looked at its I/O, sleeps there included */
+  uint64_t events; /* what it found there; with io_uring, rings of its doorbell are among them */
+  uint64_t moved;  /* polls of a task that another worker had polled last */
   /* The longest time for which the worker polled tasks without a look at its I/O: so long may what
    * has completed there have waited. 0 without I/O. */
   uint64_t look_delay_ns;

