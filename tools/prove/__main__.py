@@ -54,7 +54,7 @@ class Run:
 
     def one(self, item, seconds):
         """Come to a verdict on one, if there is time."""
-        if self.left() < seconds / 4 or self.has_changed:
+        if not self.can_search(seconds):
             return
         try:
             entry = item.run(min(seconds, max(self.left(), 1)), self.now)
@@ -99,6 +99,20 @@ class Run:
                 if (program, kind, name) not in there:
                     book.forget(kind, name)
 
+    def can_search(self, seconds):
+        """Whether enough time is left for a search that is to take so many."""
+        return self.left() >= seconds / 4 and not self.has_changed
+
+    def deepen(self, cores):
+        """Search those that are not exhausted, for longer and longer."""
+        seconds = page.LONG_S
+        while self.can_search(seconds):
+            short = [model for model in self.models if self.is_short(model, seconds)]
+            self.all(sorted(short, key=lambda model: self.entry(model).seconds), seconds, cores)
+            if not any(self.is_short(model, 10 ** 9) for model in self.models):
+                break
+            seconds *= 2
+
     def run(self):
         cores = os.cpu_count() or 1
         self.prune()
@@ -109,13 +123,7 @@ class Run:
             for check in sorted(self.checks, key=lambda check: check.minutes):
                 if not self.entry(check) and self.left() > check.minutes * 60:
                     self.all([check], check.minutes * 60, 1)
-            seconds = page.LONG_S
-            while self.left() > 0 and not self.has_changed:
-                short = [model for model in self.models if self.is_short(model, seconds)]
-                self.all(sorted(short, key=lambda model: self.entry(model).seconds), seconds, cores)
-                if not any(self.is_short(model, 10 ** 9) for model in self.models):
-                    break
-                seconds *= 2
+            self.deepen(cores)
         finally:
             self.write()
         if self.has_changed:

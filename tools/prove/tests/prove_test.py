@@ -252,6 +252,15 @@ class Runs(unittest.TestCase):
         self.one(EXHAUSTED.replace("700", "701"))
         self.assertEqual(len(self.run_of.failures), 1)
 
+    def test_it_ends_when_no_longer_search_fits_into_its_time(self):
+        self.run_of.models = [self.Item(EXHAUSTED)]
+        self.one(EXHAUSTED.replace(" exhausted 3 ", " truncated 2/3 "))
+        for left, searched in ((page.LONG_S / 8, False), (page.LONG_S / 2, True)):
+            self.run_of.end = time.monotonic() + left
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.run_of.deepen(1)
+            self.assertEqual(self.run_of.known["p"].entries["model", "a"].verdict == "exhausted", searched)
+
     def test_skipped_tests_are_counted(self):
         self.assertEqual(work.skipped_of("1/2 Test #1: a ....***Skipped 0.1 sec\n2/2 Test #2: b ... Passed"), 1)
         entry = dataclasses.replace(ledger.parse(PASSED), interleavings=1)
