@@ -361,6 +361,16 @@ static void a_child_inherits_nothing(void **state) {
 
 /* ---- given up ---- */
 
+static int result_in_child(int (*what)(void)) {
+  int status;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(what());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
 /* In the child. Returns its exit status. */
 static int give_up_with_one_open(void) {
   static io_kit k;
@@ -376,14 +386,8 @@ static int give_up_with_one_open(void) {
 
 /* That is no misuse, as it is of volt_rt_destroy(). */
 static void a_runtime_that_is_given_up_may_have_one_open(void **state) {
-  int status;
   (void)state;
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) _exit(give_up_with_one_open());
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 23);
+  assert_int_equal(result_in_child(give_up_with_one_open), 23);
 }
 
 /* In the child: the same with one whose number is in a part of the table that there was no memory for. */
@@ -409,15 +413,10 @@ static int give_up_with_one_unmarked(void) {
 }
 
 static void so_may_it_have_one_that_lacked_memory(void **state) {
-  int status;
   (void)state;
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) _exit(give_up_with_one_unmarked());
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 24) skip(); /* the allocator is a sanitizer's */
-  assert_int_equal(WEXITSTATUS(status), 23);
+  int result = result_in_child(give_up_with_one_unmarked);
+  if (result == 24) skip(); /* the allocator is a sanitizer's */
+  assert_int_equal(result, 23);
 }
 
 int main(void) {

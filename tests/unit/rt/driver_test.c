@@ -489,7 +489,6 @@ static volt_worker_stats sum_of_two(void) {
                              .woken = a.woken + b.woken,
                              .wakes = a.wakes + b.wakes,
                              .empty_searches = a.empty_searches + b.empty_searches,
-                             .events = a.events + b.events,
                              .moved = a.moved + b.moved};
 }
 

@@ -201,16 +201,22 @@ static int open_gate(void *arg) {
   return VOLT_OK;
 }
 
+/* A runtime by hand in which so many fibers wait at the gate. */
+static void herd_begin(herd *g, by_hand *h, unsigned fibers) {
+  by_hand_begin(h);
+  *g = (herd){.rt = h->rt, .gate = VOLT_SEM_INIT(0)};
+  for (unsigned i = 0; i < fibers; i++) {
+    assert_result(volt_fiber_spawn(h->rt, await_gate, g), VOLT_OK);
+  }
+  by_hand_run(h);
+}
+
 /* All that were woken wait in the list but the last, which is in the slot. */
 static void those_that_wait_are_counted(void **state) {
   (void)state;
   by_hand h;
-  by_hand_begin(&h);
-  herd g = {.rt = h.rt, .gate = VOLT_SEM_INIT(0)};
-  for (unsigned i = 0; i < MEMBERS; i++) {
-    assert_result(volt_fiber_spawn(h.rt, await_gate, &g), VOLT_OK);
-  }
-  by_hand_run(&h);
+  herd g;
+  herd_begin(&g, &h, MEMBERS);
   assert_int_equal(by_hand_stats(&h).fibers, MEMBERS);
   assert_result(volt_fiber_spawn(h.rt, open_gate, &g), VOLT_OK);
   by_hand_run(&h);
@@ -232,12 +238,8 @@ static void *release_on_thread(void *gate) {
 static void a_wake_from_a_thread_calls_the_waker(void **state) {
   (void)state;
   by_hand h;
-  by_hand_begin(&h);
-  herd g = {.rt = h.rt, .gate = VOLT_SEM_INIT(0)};
-  for (unsigned i = 0; i < MEMBERS; i++) {
-    assert_result(volt_fiber_spawn(h.rt, await_gate, &g), VOLT_OK);
-  }
-  by_hand_run(&h);
+  herd g;
+  herd_begin(&g, &h, MEMBERS);
   uint32_t wakes = fake_waker_calls(&h.waker);
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, release_on_thread, &g.gate), 0);
@@ -274,12 +276,8 @@ static int wake_and_stay_busy(volt_task *t, volt_ctx *ctx) {
 static void those_that_a_thread_wakes_do_not_wait_until_nothing_else_is_ready(void **state) {
   (void)state;
   by_hand h;
-  by_hand_begin(&h);
-  herd g = {.rt = h.rt, .gate = VOLT_SEM_INIT(0)};
-  for (unsigned i = 0; i < MEMBERS; i++) {
-    assert_result(volt_fiber_spawn(h.rt, await_gate, &g), VOLT_OK);
-  }
-  by_hand_run(&h);
+  herd g;
+  herd_begin(&g, &h, MEMBERS);
   busy b = {.g = &g};
   volt_task_init(&b.task, wake_and_stay_busy);
   assert_result(volt_spawn(h.rt, &b.task), VOLT_OK);
@@ -292,12 +290,8 @@ static void those_that_a_thread_wakes_do_not_wait_until_nothing_else_is_ready(vo
 static void those_that_were_woken_end_with_the_runtime(void **state) {
   (void)state;
   by_hand h;
-  by_hand_begin(&h);
-  herd g = {.rt = h.rt, .gate = VOLT_SEM_INIT(0)};
-  for (unsigned i = 0; i < 2 * MEMBERS; i++) {
-    assert_result(volt_fiber_spawn(h.rt, await_gate, &g), VOLT_OK);
-  }
-  by_hand_run(&h);
+  herd g;
+  herd_begin(&g, &h, 2 * MEMBERS);
   release_on_thread(&g.gate); /* half of them, and by no worker */
   by_hand_end(&h, 2 * MEMBERS);
   assert_int_equal(g.passed + volt_sem_available(&g.gate), MEMBERS);
