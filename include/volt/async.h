@@ -80,8 +80,7 @@ typedef struct volt_frame {
   uint8_t block; /* of a task: its size class in the pool; 0: the memory is the caller's */
   uint8_t shard; /* of a task: which registry it is in */
   uint8_t is_finally : 1;
-  uint8_t
-      polled_by : 7; /* of a task: 1 + the one of several workers that polled it last; 0: none */
+  uint8_t polled_by : 7;      /* of a task: the mark of the worker that polled it last; 0: none */
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: whether it has a handle */
   int32_t site;               /* from the poll function to its volt_site_, in bytes; 0: not known */
 } volt_frame;

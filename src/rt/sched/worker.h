@@ -31,7 +31,7 @@ typedef struct volt_worker {
   volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
   volt_rt *rt;
   unsigned index;
-  uint8_t mark; /* 1 + index; modulo 127 in simulations of more workers: task.frame.polled_by */
+  uint8_t mark; /* in frame.polled_by of its tasks: index + 1; of simulated ones 1 to 127 again */
   bool is_only; /* of its runtime, and not by hand: no other thread may be woken for tasks */
   unsigned lifo_run;     /* polls from lifo in a row */
   bool is_searching;     /* counted in idle */
