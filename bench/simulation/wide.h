@@ -47,7 +47,7 @@ void volt_idle_init_(volt_idle *idle);
 unsigned volt_idle_searching_(uint64_t word);
 bool volt_idle_claim_(volt_idle *idle, unsigned i);
 bool volt_idle_claim_alone_(volt_idle *idle, unsigned i);
-unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare);
+unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare); /* of the first 64 workers */
 bool volt_idle_search_(volt_idle *idle, unsigned workers);
 bool volt_idle_found_(volt_idle *idle);
 void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching);

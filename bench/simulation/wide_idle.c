@@ -39,19 +39,21 @@ bool volt_idle_claim_alone_(volt_idle *idle, unsigned i) {
   return volt_idle_claim_(idle, i);
 }
 
-/* The lowest of the core's own group, if that is the candidate; else the lowest. */
-static unsigned idle_choose(const volt_idle *idle, unsigned spare) {
-  unsigned any = VOLT_IDLE_WORKERS;
-  bool spare_is = spare < VOLT_IDLE_WORKERS && idle->is_parked[spare];
+/* The lowest that is not spare, of the core's own group first, if that is the candidate; else the
+ * lowest. */
+static unsigned idle_choose(const volt_idle *idle, uint64_t spare) {
+  unsigned other = VOLT_IDLE_WORKERS, spared = VOLT_IDLE_WORKERS;
   for (unsigned i = 0; i < VOLT_IDLE_WORKERS; i++) {
-    if (!idle->is_parked[i] || i == spare) continue;
-    if (!sim_wake_near || i / sim_group == sim_core() / sim_group) return i;
-    if (any == VOLT_IDLE_WORKERS) any = i;
+    if (!idle->is_parked[i]) continue;
+    bool is_spare = i < 64 && spare >> i & 1;
+    if (!is_spare && (!sim_wake_near || i / sim_group == sim_core() / sim_group)) return i;
+    unsigned *lowest = is_spare ? &spared : &other;
+    if (*lowest == VOLT_IDLE_WORKERS) *lowest = i;
   }
-  return any == VOLT_IDLE_WORKERS && spare_is ? spare : any;
+  return other < VOLT_IDLE_WORKERS ? other : spared;
 }
 
-unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare) {
+unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare) {
   for (;;) {
     uint64_t seen = idle_load(idle);
     unsigned i = idle_choose(idle, spare);
