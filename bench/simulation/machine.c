@@ -11,8 +11,11 @@
  *   using its line until a request arrives. A read-modify-write waits for its line, and for the
  *   stores before it. A store does not wait: the line comes while the core goes on.
  * Cores: each has a queue of threads that are ready. A thread runs until it sleeps, or yields, or
- *   its slice is over while another is ready. A core may be lost for a time, as if another program
- *   ran there.
+ *   its slice is over while another is ready. The time from a wake until the woken thread runs is
+ *   its core's: the core leaves its idle state, and changes to the thread. A core may be lost for a
+ *   time, as if another program ran there.
+ * Other events: what happens outside of the machine is a function that is called at its time. It
+ *   may wake threads (network.c).
  *
  * Not simulated: misses that overlap, prefetching, the size of caches, memory, bandwidth, the turbo,
  * two threads in one core. */
@@ -27,7 +30,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { THREADS = 1024, LINE = 64, WORDS = (SIM_CORES + 63) / 64 };
+enum { THREADS = 1024, EVENTS = 128 * 1024, LINE = 64, WORDS = (SIM_CORES + 63) / 64 };
 static const size_t stack_bytes = 64 * 1024;
 static const size_t arena_bytes = (size_t)192 * 1024 * 1024;
 
@@ -43,7 +46,11 @@ sim_costs sim_cost = {.access = 0.11,
                       .wake = 1500,
                       .asleep = 12000,
                       .change = 1900,
-                      .slice = 3000000};
+                      .slice = 3000000,
+                      .look = 400,
+                      .event = 60,
+                      .receive = 600,
+                      .send = 2800};
 unsigned sim_group = 8;
 
 typedef uint64_t ps;
@@ -84,18 +91,21 @@ typedef struct core {
 typedef struct event {
   ps at;
   uint64_t turn;
-  sim_thread *thread;
-  uint32_t sleep; /* 0: it goes on; else the deadline of this sleep */
+  sim_thread *thread; /* NULL: happens() */
+  uint32_t sleep;     /* 0: it goes on; else the deadline of this sleep */
+  void (*happens)(void *arg, uint64_t ns);
+  void *arg;
 } event;
 
 static core cores[SIM_CORES];
 static unsigned core_count, core_next;
 static sim_thread *threads[THREADS];
 static unsigned thread_count;
-static event heap[4 * THREADS];
+static event heap[EVENTS];
 static unsigned heap_size;
-static uint64_t turns, random_state;
+static uint64_t turns, sleeps, random_state;
 static sim_thread *self;
+static bool is_free; /* nothing costs anything */
 static ucontext_t host;
 static char *arena, *arena_next;
 static line *lines;
@@ -149,14 +159,15 @@ static event heap_pop(void) {
 }
 
 static void goes_on(sim_thread *t) {
-  heap_push((event){t->now, ++turns, t, 0});
+  heap_push((event){t->now, ++turns, t, 0, NULL, NULL});
 }
 
-static void core_runs(core *c, sim_thread *t, ps at) {
+/* From at + later on. In between the core is busy with that. */
+static void core_runs(core *c, sim_thread *t, ps at, ps later) {
   c->running = t;
   t->where = RUNS;
-  if (t->now < at) t->now = at;
-  c->since = t->now;
+  if (t->now < at + later) t->now = at + later;
+  c->since = t->now - later;
   c->slice_end = t->now + of_ns(sim_cost.slice);
   goes_on(t);
 }
@@ -179,7 +190,7 @@ static void core_left(core *c, ps at) {
   sim_thread *t = c->ready;
   if (!t) return;
   c->ready = t->next;
-  core_runs(c, t, at + of_ns(sim_cost.change));
+  core_runs(c, t, at, of_ns(sim_cost.change));
 }
 
 /* A thread that slept is ready. */
@@ -189,7 +200,7 @@ static void core_gets(sim_thread *t, ps at, ps later) {
     core_queue(c, t);
     if (t->now < at) t->now = at;
   } else {
-    core_runs(c, t, at + later);
+    core_runs(c, t, at, later);
   }
 }
 
@@ -199,10 +210,14 @@ static _Noreturn void dispatch(void) {
     if (heap_size == 0) sim_stop("every thread sleeps");
     event e = heap_pop();
     sim_thread *t = e.thread;
+    if (!t) {
+      e.happens(e.arg, e.at / 1000);
+      continue;
+    }
     if (e.sleep != 0) { /* a deadline */
       if (t->where != SLEEPS || t->sleep != e.sleep) continue;
       t->timed_out = true;
-      core_gets(t, e.at, of_ns(sim_cost.change));
+      core_gets(t, e.at, of_ns(sim_cost.asleep));
       continue;
     }
     self = t;
@@ -349,13 +364,14 @@ bool sim_sleep(const uint32_t *word, uint32_t seen, uint64_t deadline_ns) {
   t->now += of_ns(sim_cost.system_call);
   sim_load(word);
   if (__atomic_load_n(word, __ATOMIC_RELAXED) != seen) return true;
+  sleeps += 1;
   t->word = word;
   t->timed_out = false;
   t->sleep++;
   t->where = SLEEPS;
   if (deadline_ns != UINT64_MAX) {
     ps deadline = (deadline_ns - UINT64_C(3600000000000)) * 1000;
-    heap_push((event){deadline > t->now ? deadline : t->now, ++turns, t, t->sleep});
+    heap_push((event){deadline > t->now ? deadline : t->now, ++turns, t, t->sleep, NULL, NULL});
   }
   core_left(&cores[t->core], t->now);
   leave();
@@ -363,20 +379,38 @@ bool sim_sleep(const uint32_t *word, uint32_t seen, uint64_t deadline_ns) {
   return !t->timed_out;
 }
 
+/* Who sleeps there for the longest time; or NULL. */
+static sim_thread *first_asleep(const uint32_t *word) {
+  sim_thread *first = NULL;
+  for (unsigned i = 0; i < thread_count; i++) {
+    sim_thread *t = threads[i];
+    if (t->where == SLEEPS && t->word == word && (!first || t->now < first->now)) first = t;
+  }
+  return first;
+}
+
 void sim_wake(const uint32_t *word, int count) {
   self->now += of_ns(sim_cost.system_call);
   in_turn();
   while (count-- > 0) {
-    sim_thread *first = NULL; /* who sleeps there for the longest time */
-    for (unsigned i = 0; i < thread_count; i++) {
-      sim_thread *t = threads[i];
-      if (t->where == SLEEPS && t->word == word && (!first || t->now < first->now)) first = t;
-    }
+    sim_thread *first = first_asleep(word);
     if (!first) return;
     self->now += of_ns(sim_cost.wake);
     first->word = NULL;
     core_gets(first, self->now, of_ns(sim_cost.asleep));
   }
+}
+
+void sim_at(uint64_t ns, void (*happens)(void *arg, uint64_t ns), void *arg) {
+  heap_push((event){(ps)ns * 1000, ++turns, NULL, 0, happens, arg});
+}
+
+bool sim_wake_at(const uint32_t *word, uint64_t ns) {
+  sim_thread *first = first_asleep(word);
+  if (!first) return false;
+  first->word = NULL;
+  core_gets(first, (ps)ns * 1000, of_ns(sim_cost.asleep));
+  return true;
 }
 
 double sim_busy_ns(void) {
@@ -387,6 +421,10 @@ double sim_busy_ns(void) {
     if (c->running && self->now > c->since) sum += (double)(self->now - c->since);
   }
   return sum / 1000;
+}
+
+uint64_t sim_sleeps(void) {
+  return sleeps;
 }
 
 /* ---- memory ---- */
@@ -400,6 +438,10 @@ void *sim_alloc_lines(size_t bytes) {
 
 void *sim_alloc(size_t bytes) {
   return (char *)sim_alloc_lines(bytes + 16) + 16;
+}
+
+void sim_aside(bool is_aside) {
+  is_free = is_aside;
 }
 
 /* The line of an address; NULL: of what only one thread uses, or nobody writes. */
@@ -489,6 +531,7 @@ static void own_miss(line *l) {
 }
 
 void sim_read(const void *at) {
+  if (is_free) return;
   self->now += of_ns(sim_cost.access);
   line *l = line_of(at);
   if (!l || is_sharer(l, self->core)) return;
@@ -497,6 +540,7 @@ void sim_read(const void *at) {
 }
 
 void sim_load(const void *at) {
+  if (is_free) return;
   self->now += of_ns(sim_cost.access);
   in_turn();
   line *l = line_of(at);
@@ -512,6 +556,7 @@ static void write_line(line *l) {
 }
 
 void sim_write(void *at) {
+  if (is_free) return;
   self->now += of_ns(sim_cost.access);
   line *l = line_of(at);
   if (!l || l->owner == (int16_t)(self->core + 1)) return;
@@ -520,6 +565,7 @@ void sim_write(void *at) {
 }
 
 void sim_store(void *at) {
+  if (is_free) return;
   self->now += of_ns(sim_cost.access);
   in_turn();
   line *l = line_of(at);
@@ -527,6 +573,7 @@ void sim_store(void *at) {
 }
 
 void sim_rmw(void *at) {
+  if (is_free) return;
   sim_thread *t = self;
   if (t->now < t->stored) t->now = t->stored;
   in_turn();
@@ -536,11 +583,13 @@ void sim_rmw(void *at) {
 }
 
 void sim_fence(void) {
+  if (is_free) return;
   if (self->now < self->stored) self->now = self->stored;
   self->now += of_ns(sim_cost.rmw);
 }
 
 void sim_call(void) {
+  if (is_free) return;
   self->now += of_ns(sim_cost.call);
 }
 

@@ -22,11 +22,13 @@ typedef struct sim_costs {
   double pause;        /* volt_cpu_relax_() */
   double clock;        /* volt_now_ns() */
   double system_call;  /* any, also if it does nothing */
-  double wake, asleep; /* futex: what the waking thread pays; until the woken one runs */
+  double wake, asleep; /* what the waking thread pays; until the woken one runs, and its core too */
   double change;       /* from one thread to another on the same core */
   double slice;        /* how long a thread runs while others are ready on its core */
   double lost_every;   /* a core is taken away, on average after so long; 0: never */
   double lost_for;
+  double look, event;   /* at what is ready, with the system call; and for each that is */
+  double receive, send; /* with the system call */
 } sim_costs;
 
 extern sim_costs sim_cost;
@@ -57,6 +59,9 @@ sim_locals *sim_own(void);
 unsigned sim_core(void); /* of this thread */
 void sim_pause(void);
 uint64_t sim_peek_ns(void); /* at no cost */
+
+/* From now on nothing costs anything, and no other thread runs; or no more. For books. */
+void sim_aside(bool is_aside);
 _Noreturn void sim_stop(const char *why);
 
 /* ---- what a thread does ---- */
@@ -69,6 +74,14 @@ void sim_yield(void);
 bool sim_sleep(const uint32_t *word, uint32_t seen, uint64_t deadline_ns);
 void sim_wake(const uint32_t *word, int count);
 
+/* ---- what happens on no core of the machine ---- */
+
+/* At that time, as sim_peek_ns(), call it. No thread runs then, so it calls nothing that costs. */
+void sim_at(uint64_t ns, void (*happens)(void *arg, uint64_t ns), void *arg);
+
+/* As sim_wake(), from there, of one thread. Returns whether one slept. */
+bool sim_wake_at(const uint32_t *word, uint64_t ns);
+
 /* ---- memory ---- */
 
 void *sim_alloc(size_t bytes); /* as malloc() places it; never given back */
@@ -80,6 +93,7 @@ void sim_store(void *at);      /* the same; the core does not wait for the line 
 void sim_rmw(void *at);
 void sim_fence(void);
 void sim_call(void);
-double sim_busy_ns(void); /* of all cores, so far */
+double sim_busy_ns(void);  /* of all cores, so far */
+uint64_t sim_sleeps(void); /* of all threads */
 
 #endif
