@@ -7,8 +7,14 @@
 #include "machine.h"
 #include "workloads.h"
 
-static setup asked = {
-    .workers = 2, .tasks = 8, .amount = 2, .operations = 1000, .seed = 1, .promise = UINT32_MAX};
+static setup asked = {.workers = 2,
+                      .tasks = 8,
+                      .amount = 2,
+                      .operations = 1000,
+                      .seed = 1,
+                      .promise = UINT32_MAX,
+                      .way_ns = 10000,
+                      .client_ns = 3000};
 static unsigned cores;
 static const workload *what;
 static measured result;
@@ -22,6 +28,9 @@ static void *first(void *arg) {
   result = what->run(&asked);
   return NULL;
 }
+
+/* Whether a worker watches while others poll; after a run, whether one did: io_driver.c. */
+unsigned sim_watches = 1;
 
 typedef struct option {
   const char *name;
@@ -41,6 +50,13 @@ static const option options[] = {
     {"--seed", NULL, &asked.seed, NULL},
     {"--apart", NULL, NULL, &asked.apart_ns},
     {"--inside", NULL, NULL, &asked.inside_ns},
+    {"--set-each", &asked.has_set_each, NULL, NULL},
+    {"--long-each", &asked.long_each, NULL, NULL},
+    {"--lose", NULL, &asked.lose, NULL},
+    {"--watches", &sim_watches, NULL, NULL},
+    {"--rate", NULL, NULL, &asked.rate},
+    {"--way", NULL, NULL, &asked.way_ns},
+    {"--client", NULL, NULL, &asked.client_ns},
     {"--cores", &cores, NULL, NULL},
     {"--group", &sim_group, NULL, NULL},
     {"--injection-groups", &sim_injection_groups, NULL, NULL},
@@ -62,6 +78,10 @@ static const option options[] = {
     {"--asleep", NULL, NULL, &sim_cost.asleep},
     {"--change", NULL, NULL, &sim_cost.change},
     {"--slice", NULL, NULL, &sim_cost.slice},
+    {"--look", NULL, NULL, &sim_cost.look},
+    {"--event", NULL, NULL, &sim_cost.event},
+    {"--receive", NULL, NULL, &sim_cost.receive},
+    {"--send", NULL, NULL, &sim_cost.send},
     {"--lost-every", NULL, NULL, &sim_cost.lost_every},
     {"--lost-for", NULL, NULL, &sim_cost.lost_for},
 };
@@ -86,6 +106,31 @@ static bool set(const char *name, const char *value) {
   return false;
 }
 
+static void print_io(void) {
+  const io_says *io = &result.io;
+  const net_says *n = &io->net;
+  const struct {
+    const char *name;
+    uint64_t count;
+  } counts[] = {{"operations", n->operations},
+                {"batches", n->batches},
+                {"woken", n->woken},
+                {"wakes", io->wakes},
+                {"sleeps", io->sleeps},
+                {"empty_searches", io->empty_searches},
+                {"looks", io->looks},
+                {"events", io->events},
+                {"moved", io->moved},
+                {"computed", n->computed},
+                {"quiet_sleeps", io->quiet_sleeps},
+                {"watches", sim_watches}};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    printf(", \"%s\": %llu", counts[i].name, (unsigned long long)counts[i].count);
+  }
+  printf(", \"p50_ns\": %.0f, \"p99_ns\": %.0f, \"longest_ns\": %.0f, \"delay_ns\": %.0f",
+         n->p50_ns, n->p99_ns, n->longest_ns, n->delay_ns);
+}
+
 static void print(void) {
   printf("{\"ns\": %.4g, \"cpu_ns\": %.4g", result.ns, result.cpu_ns);
   if (result.has_books) {
@@ -96,6 +141,7 @@ static void print(void) {
         (unsigned long long)b->entries, b->p50_ns, b->p99_ns, b->p999_ns, b->longest_ns,
         (unsigned long long)b->most_passed, (unsigned long long)b->most_passes);
   }
+  if (result.has_io) print_io();
   printf(
       ", \"steals\": %llu, \"stolen\": %llu, \"injected\": %llu, \"parks\": %llu, "
       "\"overflows\": %llu}\n",

@@ -747,4 +747,5 @@ const workload workloads[] = {{"mutex", run_mutex},
                               {"threads-rwlock", run_thread_rwlock},
                               {"threads-hop", run_hop},
                               {"line", run_line},
+                              {"io", run_io},
                               {NULL, NULL}};
