@@ -113,7 +113,7 @@ volt_task *volt_worker_search_(volt_worker *w) {
   volt_rt *rt = w->rt;
   if (!w->is_searching) w->is_searching = volt_idle_search_(&rt->idle, rt->workers);
   volt_task *t = NULL;
-  for (unsigned round = 0; w->is_searching && round < 16 && !t; round++) {
+  for (unsigned round = 0; w->is_searching && round < sim_search_rounds && !t; round++) {
     if (round > 0) volt_cpu_relax_();
     t = volt_worker_take_outside_(w);
     /* three rounds of four look no further than the own group */

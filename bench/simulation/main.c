@@ -21,7 +21,7 @@ static measured result;
 
 /* Candidates, for the program that has them: candidates.h. */
 unsigned sim_injection_groups = 1, sim_steal_near, sim_wake_near, sim_search_most,
-         sim_wake_while = 1, sim_slot_always;
+         sim_search_rounds = 16, sim_wake_while = 1, sim_slot_always;
 
 static void *first(void *arg) {
   (void)arg;
@@ -63,6 +63,7 @@ static const option options[] = {
     {"--steal-near", &sim_steal_near, NULL, NULL},
     {"--wake-near", &sim_wake_near, NULL, NULL},
     {"--search-most", &sim_search_most, NULL, NULL},
+    {"--search-rounds", &sim_search_rounds, NULL, NULL},
     {"--slot-always", &sim_slot_always, NULL, NULL},
     {"--wake-while", &sim_wake_while, NULL, NULL},
     {"--access", NULL, NULL, &sim_cost.access},

@@ -23,10 +23,10 @@
 
 /* The candidates, all as in the tree by default: how many injection queues; whether a search begins in
  * the own group; whether a worker of the own group is woken first; how many may search (0: half of
- * the workers); while how many search another one is woken; whether the slot is used also
- * while polls are long. */
+ * the workers); how often a worker searches all queues; while how many search another one is woken;
+ * whether the slot is used also while polls are long. */
 extern unsigned sim_injection_groups, sim_steal_near, sim_wake_near, sim_search_most,
-    sim_wake_while, sim_slot_always;
+    sim_search_rounds, sim_wake_while, sim_slot_always;
 
 /* candidates.c has the search of its own; that of parking.c is not called. */
 #ifdef VOLT_SIMULATION_SEARCHES
