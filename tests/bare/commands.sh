@@ -46,6 +46,7 @@ abi | abi
 clean | clean
 bare | bare true
 scale | scale --only validation
+scale io | scale io --only saturated-8
 house | house
 cases | cases
 help | help
@@ -53,7 +54,7 @@ END
 }
 
 in_the_help() {
-  ./x help | sed -En 's/^  ((cluster|bench|torture) [a-z0-9]+|[a-z0-9]+)( .*)?$/\1/p'
+  ./x help | sed -En 's/^  ((cluster|bench|torture|scale) [a-z0-9]+|[a-z0-9]+)( .*)?$/\1/p'
 }
 
 fail() {
