@@ -105,8 +105,7 @@ static int io_create(volt_driver_ **out, volt_rt *rt, const volt_rt_config *conf
   io *self = (io *)sim_alloc_lines(sizeof *self);
   self->driver.ops = &io_ops;
   self->setup = &volt_container_of(config->io, io_kind, kind)->setup;
-  (void)rt;
-  sim_watches = 0; /* the runtime has no such rule yet */
+  rt->may_watch = rt->may_watch && sim_watches != 0; /* 0: the rule of before */
   for (unsigned i = 0; i < config->workers; i++) {
     self->of[i].set = self->setup->has_set_each ? i : 0;
     net_watch_bell(self->of[i].set, (unsigned)doorbell[i]);

@@ -38,21 +38,26 @@ extern unsigned sim_injection_groups, sim_steal_near, sim_wake_near, sim_search_
 #define VOLT_IDLE_WORKERS SIM_CORES
 
 typedef struct volt_idle {
-  VOLT_ATOMIC(uint64_t) word; /* how often it was changed */
-  unsigned searching;
+  VOLT_ATOMIC(uint64_t) word; /* the watcher, how many search, how many are parked, how often it has
+                                 changed: wide_idle.c */
   bool is_parked[SIM_CORES];
 } volt_idle;
 
 void volt_idle_init_(volt_idle *idle);
 unsigned volt_idle_searching_(uint64_t word);
+unsigned volt_idle_watcher_(uint64_t word);
+bool volt_idle_is_parked_(volt_idle *idle, uint64_t word, unsigned i);
+bool volt_idle_is_alone_(uint64_t word, unsigned i, unsigned workers);
 bool volt_idle_claim_(volt_idle *idle, unsigned i);
 bool volt_idle_claim_alone_(volt_idle *idle, unsigned i);
-unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare); /* of the first 64 workers */
+unsigned volt_idle_wake_one_(volt_idle *idle, unsigned keeper, uint64_t driven, bool is_urgent);
 bool volt_idle_search_(volt_idle *idle, unsigned workers);
-bool volt_idle_found_(volt_idle *idle);
+uint64_t volt_idle_found_(volt_idle *idle);
+bool volt_idle_try_park_(volt_idle *idle, unsigned i, uint64_t *word, unsigned searching,
+                         bool watches);
 void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching);
 void volt_idle_fence_(volt_idle *idle);
-bool volt_idle_wants_work_(volt_idle *idle);
+bool volt_idle_wants_work_(volt_idle *idle, bool is_urgent);
 
 /* ---- inject.h ---- */
 

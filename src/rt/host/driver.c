@@ -8,6 +8,10 @@
 #include "doorbell.h"
 #include "runtime.h"
 
+enum {
+  CHECK_AGE_NS = 150000
+}; /* and as long as a watcher sleeps: what I/O may wait behind a long poll */
+
 /* ---- life ---- */
 
 static void driver_give_doorbells(volt_rt *rt) {
@@ -72,16 +76,29 @@ bool volt_worker_check_driver_(volt_worker *w, uint64_t now_ns) {
   driver_count_delay(w, now_ns);
   unsigned events = driver->ops->check(driver, w->index);
   w->driver_checked_ns = volt_now_ns();
+  volt_worker_note_check_(w, w->driver_checked_ns);
   volt_worker_count_check_(w, events);
   return events > 0 || volt_worker_has_tasks_(w);
 }
 
-/* The only worker has no other to steal from. If it is going to sleep in the driver, it looks
- * there, and that is one system call instead of two. */
-bool volt_worker_check_before_search_(volt_worker *w, uint64_t now_ns) {
-  if (w->rt->workers > 1 || !volt_worker_must_drive_(w) || volt_worker_has_mail_(w)) {
-    return volt_worker_check_driver_(w, now_ns);
+/* Whether a worker keeps watch there, or has looked a moment ago: hints. */
+static bool driver_was_checked(volt_rt *rt, uint64_t now_ns) {
+  if (volt_worker_any_keeps_(rt)) return true;
+  for (unsigned i = 0; i < rt->workers; i++) {
+    if (volt_load_relaxed(&rt->worker[i].driver_seen_ns) + CHECK_AGE_NS > now_ns)
+      return true; /* a hint */
   }
+  return false;
+}
+
+/* If no other worker is awake, none has anything to steal. If this one is going to sleep in the driver,
+ * it looks there, and that is one system call instead of two. A watcher that comes back need not look
+ * where the keeper sleeps; what its own share waits for would have ended its sleep. */
+bool volt_worker_check_before_search_(volt_worker *w, uint64_t now_ns) {
+  bool has_mail = volt_worker_has_mail_(w);
+  bool is_kept = !has_mail && w->back == VOLT_BACK_TO_POLLS_ && driver_was_checked(w->rt, now_ns);
+  w->has_skipped_check = !has_mail && !is_kept && volt_worker_goes_to_drive_(w);
+  if (!is_kept && !w->has_skipped_check) return volt_worker_check_driver_(w, now_ns);
   driver_count_delay(w, now_ns);
   return false;
 }

@@ -16,7 +16,7 @@
  *
  * Between two polls of tasks a worker looks every 8 to 127 polls, or up to four times as rarely
  * while its queue is long (worker.c), and whenever it has no task: after its own queue, before it
- * searches those of others. If it is the only worker, and is going to sleep in sleep(), it looks
+ * searches those of others. If no other one is awake, and it is going to sleep in sleep(), it looks
  * there instead. So what tasks have staged since is submitted together. What a worker wakes in
  * check() or sleep() goes into its own queue. */
 #ifndef VOLT_RT_HOST_DRIVER_H
@@ -42,14 +42,14 @@ typedef struct volt_driver_ops_ {
   unsigned (*check)(volt_driver_ *driver, unsigned worker);
 
   /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps
-   * until the earliest timer; at most one worker does. By hand: true. While the worker sleeps, only
+   * until the earliest timer; at most one worker does, but others ask what would be if. By hand: true. While the worker sleeps, only
    * that worker or mail may change the answer from false to true. NULL: never. If the clock is
    * virtual, it is not asked: then no worker sleeps in sleep(). */
   bool (*must_sleep)(volt_driver_ *driver, unsigned worker, bool is_keeper);
 
   /* Whether a worker must keep the time even if no timer is started: what the keeper alone would
    * see is waited for, as in one epoll instance for all workers. A worker that has slept, and now
-   * polls tasks, then wakes another one to be the keeper. It may be asked on any worker. When it
+   * polls tasks, then wakes another one to be the keeper, unless one watches. It may be asked on any worker. When it
    * becomes true, the driver calls volt_rt_keeper_wanted_(). NULL: never. */
   bool (*wants_keeper)(volt_driver_ *driver);
 
@@ -106,7 +106,8 @@ VOLT_API int volt_rt_worker_here_(volt_rt *rt);
  * it is awake, it looks before it sleeps. Threads: any; rt lives until this has returned. */
 VOLT_API void volt_rt_mail_left_(volt_rt *rt, unsigned worker);
 
-/* wants_keeper() returns true from now on: if there is no keeper, and a worker sleeps, wake one.
+/* wants_keeper() returns true from now on: wake a worker, unless there is a keeper, one watches or
+ * none sleeps.
  * Threads: any; rt lives until this has returned. */
 VOLT_API void volt_rt_keeper_wanted_(volt_rt *rt);
 

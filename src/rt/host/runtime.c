@@ -156,12 +156,14 @@ static int runtime_start(volt_rt *rt) {
 static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   rt->config = *config;
   rt->workers = config->workers;
+  rt->may_watch = rt->workers > 1 && !(config->flags & (VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK));
   const char *prefix = config->thread_prefix ? config->thread_prefix : "volt";
   for (size_t i = 0; prefix[i] && i + 1 < sizeof rt->thread_prefix; i++) {
     rt->thread_prefix[i] = prefix[i];
   }
   volt_thread_blocked_signals_(&rt->signals);
   volt_idle_init_(&rt->idle);
+  volt_store_relaxed(&rt->in_long_polls, 0); /* not shared yet */
   volt_inject_init_(&rt->inject);
   volt_waker driver = {.wake = volt_rt_timer_started_, .ctx = rt};
   if (config->flags & VOLT_RT_VIRTUAL_CLOCK) {

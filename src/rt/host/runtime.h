@@ -20,7 +20,9 @@
 struct volt_rt {
   volt_rt_config config;
   unsigned workers;
+  bool may_watch; /* parking.c: not by hand, not with virtual time, not the only worker */
   volt_idle idle;
+  VOLT_ATOMIC(uint64_t) in_long_polls; /* a hint: a bit for each worker that a watcher saw in one */
   VOLT_ATOMIC(uint32_t) keeper;  /* 1 + the worker that sleeps until the next timer; 0: none */
   VOLT_ATOMIC(uint32_t) is_over; /* workers end */
   VOLT_ATOMIC(uint64_t) driven;  /* a hint: a bit for each worker that sleeps in the driver */

@@ -50,6 +50,9 @@ enum {
   CHECK_NS = 200000,
   DRIVER_PERIODS = 4,  /* at most, between two looks at the driver */
   LONG_POLL_NS = 2000, /* on average: to wait for so long is worse than to change the worker */
+  PATIENCE = 3, /* tasks that wait without another worker being woken, while polls take less */
+  PATIENT_NS = 10000,  /* than that on average */
+  REST_NS = 1000000,   /* longer than a watcher sleeps: parking.c */
   BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
 };
 
@@ -70,7 +73,7 @@ void volt_worker_overflow_(volt_worker *w, volt_task *t) {
 }
 
 /* Behind all others of this worker; and wake another worker, because the task that runs may keep
- * this one busy for long. */
+ * this one busy for long; or if little is queued leave that to the watcher. */
 static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   if (w->rt->workers == 1) {
     volt_worker_push_back_(w, t);
@@ -81,7 +84,11 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   } else {
     volt_ring_push_seen_(&w->ring, t);
   }
-  volt_rt_work_queued_(w->rt);
+  if (volt_worker_has_backlog_(w)) {
+    volt_rt_work_queued_(w->rt);
+  } else {
+    volt_worker_wake_for_little_(w->rt);
+  }
 }
 
 /* The same, while polls are long. To wake a worker takes time, which does not count as a poll's. */
@@ -229,6 +236,7 @@ static void worker_adapt_period(volt_worker *w) {
   w->check_period = (unsigned)want;
   if (each_ns > LONG_POLL_NS) VOLT_PROBE3(polls__long, w->rt, w->index, each_ns);
   worker_set_long(w, each_ns > LONG_POLL_NS && w->rt->workers > 1);
+  volt_store_relaxed(&w->patience, each_ns < PATIENT_NS ? PATIENCE : 0); /* a hint */
   w->checked_ns = now_ns;
   volt_worker_note_time_(w, now_ns);
 }
@@ -320,8 +328,12 @@ static inline void worker_note_poll(volt_worker *w, volt_task *t) {
     t->frame.polled_by = w->mark & 0x7fu;
   }
   /* a hint: else this worker comes to those tasks itself */
-  if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
+  bool is_urgent = volt_worker_has_backlog_(w);
+  if (!volt_idle_wants_work_(&w->rt->idle, is_urgent) || volt_ring_count_(&w->ring) == 0) return;
+  if (is_urgent) {
     volt_rt_work_queued_(w->rt);
+  } else {
+    volt_worker_wake_for_little_(w->rt);
   }
 }
 
@@ -381,11 +393,16 @@ static volt_task *worker_find(volt_worker *w) {
   if (!w->rt->driver || !volt_worker_check_before_search_(w, since_ns)) {
     t = volt_worker_search_(w);
     if (!t) volt_worker_park_(w);
+    if (t && w->has_skipped_check)
+      volt_worker_check_driver_(w, since_ns); /* its poll may be long */
   }
   uint64_t now_ns = volt_now_ns();
+  w->has_rested = w->back == VOLT_NOT_BACK_ && now_ns - since_ns > REST_NS;
   w->checked_ns += now_ns - since_ns;
   volt_worker_note_time_(w, now_ns);
   w->driver_checked_ns = now_ns;
+  if (w->has_driven) volt_worker_note_check_(w, now_ns);
+  w->has_driven = false;
   if (w->rt->driver) worker_note_driver_queue(w);
   return t;
 }
@@ -453,7 +470,14 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->mark = (uint8_t)(w->index % 127 + 1);
   w->is_only = rt->workers == 1 && !(rt->config.flags & VOLT_RT_BY_HAND);
   w->lifo_run = 0;
-  volt_store_relaxed(&w->how, 0);                       /* not shared yet */
+  volt_store_relaxed(&w->how, 0); /* not shared yet, like the next */
+  volt_store_relaxed(&w->patience, 0);
+  volt_store_relaxed(&w->polls_noted, 0);
+  volt_store_relaxed(&w->driver_seen_ns, 0);
+  w->back = VOLT_NOT_BACK_;
+  w->has_rested = false;
+  w->has_skipped_check = false;
+  w->has_driven = false;
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
   w->until_check = 0;
   w->check_period = CHECK_FIRST;

@@ -22,9 +22,19 @@ typedef struct volt_worker_counts {
   VOLT_ATOMIC(uint64_t) parks, woken, wakes, empty_searches, checks, events, moved;
 } volt_worker_counts;
 
+/* A worker has slept as the watcher, and was not woken (parking.c). */
+typedef enum volt_worker_back {
+  VOLT_NOT_BACK_,      /* no; or it has found a task since */
+  VOLT_BACK_TO_POLLS_, /* meanwhile others have polled */
+  VOLT_BACK_TO_NONE_   /* none has */
+} volt_worker_back;
+
 typedef struct volt_worker {
   volt_ring ring;
   VOLT_ATOMIC(uint32_t) how; /* of volt_worker_how */
+  VOLT_ATOMIC(uint32_t)
+  patience; /* a hint: with how many tasks in the ring it wakes no other, while
+                                     one watches */
 
   /* the worker's own */
   volt_task *lifo; /* woken last */
@@ -33,16 +43,21 @@ typedef struct volt_worker {
   unsigned index;
   uint8_t mark; /* in frame.polled_by of its tasks: index + 1; of simulated ones 1 to 127 again */
   bool is_only; /* of its runtime, and not by hand: no other thread may be woken for tasks */
-  unsigned lifo_run;     /* polls from lifo in a row */
-  bool is_searching;     /* counted in idle */
-  unsigned until_check;  /* polls until the injection queue and the clock are looked at */
-  unsigned check_period; /* between two looks */
-  unsigned driver_queue; /* polls before its next look at the driver */
-  uint64_t checked_ns;   /* of the last look, plus the time since then in which it did not poll */
-  uint32_t stamp;        /* for volt_task.since: volt_stamp_of_() the last look */
-  uint32_t left;         /* shown: how many polls are to come before counts.polls is written */
-  int32_t tid;           /* shown: of its thread; 0: not known */
+  unsigned lifo_run; /* polls from lifo in a row */
+  bool is_searching; /* counted in idle */
+  volt_worker_back back;
+  bool has_rested;        /* it has slept for longer than a watcher does, and then polled */
+  bool has_skipped_check; /* at the driver, because it was going to sleep there */
+  unsigned until_check;   /* polls until the injection queue and the clock are looked at */
+  unsigned check_period;  /* between two looks */
+  unsigned driver_queue;  /* polls before its next look at the driver */
+  uint64_t checked_ns;    /* of the last look, plus the time since then in which it did not poll */
+  uint32_t stamp;         /* for volt_task.since: volt_stamp_of_() the last look */
+  uint32_t left;          /* shown: how many polls are to come before counts.polls is written */
+  int32_t tid;            /* shown: of its thread; 0: not known */
   uint64_t driver_checked_ns; /* when its last look at the driver, or its sleep there, had ended */
+  VOLT_ATOMIC(uint64_t) driver_seen_ns; /* the same, for other workers: a hint; 0: none so far */
+  bool has_driven;                      /* slept in the driver, which is not noted yet */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
   volt_stack_cache_ stacks;
@@ -54,6 +69,7 @@ typedef struct volt_worker {
   volt_thread_ thread;
   unsigned hand_polls; /* how many before the loop around volt_rt_run() goes on */
   volt_worker_counts counts;
+  VOLT_ATOMIC(uint64_t) polls_noted; /* counts.polls when the watcher went to sleep: a hint */
   volt_home home;
   VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */
   volt_parker parker;
@@ -115,6 +131,11 @@ static inline bool volt_worker_has_tasks_(volt_worker *w) {
   return w->lifo || volt_ring_count_(&w->ring) > 0 || w->home.first;
 }
 
+/* A hint: whether so much is in the ring that another worker is worth its wake. */
+static inline bool volt_worker_has_backlog_(volt_worker *w) {
+  return volt_ring_count_(&w->ring) > volt_load_relaxed(&w->patience); /* a hint */
+}
+
 /* Move tasks from the injection queue to the ring, and those that other threads have queued for
  * this worker alone to its list, and take the oldest; or NULL. */
 volt_task *volt_worker_take_outside_(volt_worker *w);
@@ -128,8 +149,17 @@ static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n
 #if defined(VOLT_MODEL)
   (void)counter, (void)n;
 #else
-  uint64_t before = volt_load_relaxed(counter); /* this worker alone writes it */
-  volt_store_relaxed(counter, before + n);      /* for statistics */
+  uint64_t before = volt_load_relaxed(counter);   /* this worker alone writes it */
+  volt_store_relaxed(counter, before + n);        /* for statistics */
+#endif
+}
+
+/* Its look at the driver, or its sleep there, has ended. In a model no time passes. */
+static inline void volt_worker_note_check_(volt_worker *w, uint64_t now_ns) {
+#if defined(VOLT_MODEL)
+  (void)w, (void)now_ns;
+#else
+  volt_store_relaxed(&w->driver_seen_ns, now_ns); /* a hint */
 #endif
 }
 

@@ -182,6 +182,14 @@ struct driven_x_timer_two : driven_x_timer {
 };
 MODEL(driven_x_timer_two, 3, bounded)
 
+// R9, R10: the same while workers watch.
+struct driven_x_timer_watched : driven_x_timer_two {
+  driven_x_timer_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(driven_x_timer_watched, 3, bounded)
+
 // Mail for one of two workers, whichever of them sleeps where.
 struct driven_x_mail_two : driver_model {
   driven_x_mail_two() : driver_model(2, sleeps::keeper) {
@@ -195,6 +203,14 @@ struct driven_x_mail_two : driver_model {
   }
 };
 MODEL(driven_x_mail_two, 3, bounded)
+
+// The same while workers watch.
+struct driven_x_mail_watched : driven_x_mail_two {
+  driven_x_mail_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(driven_x_mail_watched, 3, bounded)
 
 // I4: what the keeper alone would see has completed, and the worker that kept the time polls for long:
 // the other one sees what completes meanwhile.
@@ -232,6 +248,14 @@ struct driven_keeper_polls : driver_model {
 };
 MODEL(driven_keeper_polls, 3, bounded)
 
+// I4, R8, R9: the same while workers watch.
+struct driven_keeper_polls_watched : driven_keeper_polls {
+  driven_keeper_polls_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(driven_keeper_polls_watched, 3, bounded)
+
 // R7: the same as the driver wants no keeper at first, and comes to want one at any moment.
 struct driven_keeper_wanted : driven_keeper_polls {
   driven_keeper_wanted() {
@@ -243,6 +267,14 @@ struct driven_keeper_wanted : driven_keeper_polls {
   }
 };
 MODEL(driven_keeper_wanted, 3, bounded)
+
+// The same while workers watch.
+struct driven_keeper_wanted_watched : driven_keeper_wanted {
+  driven_keeper_wanted_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(driven_keeper_wanted_watched, 3, bounded)
 
 // by_hand.c R4: a thread that runs a runtime by hand sleeps in the driver until a task has ended, which
 // waits for what completes there, or comes as mail.

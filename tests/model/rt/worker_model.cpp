@@ -93,6 +93,14 @@ struct worker_inject_x_park : worker_model {
 };
 MODEL(worker_inject_x_park, 2, bounded)
 
+// The same where workers watch; the only one does not come to it, because no other is awake.
+struct worker_inject_x_unwatched : worker_inject_x_park {
+  worker_inject_x_unwatched() {
+    rt.workers_watch();
+  }
+};
+MODEL(worker_inject_x_unwatched, 2, bounded)
+
 // The same, and then the runtime is destroyed: a life from the beginning to the end.
 struct worker_life : worker_model {
   worker_life() : worker_model(1) {
@@ -130,6 +138,14 @@ struct worker_timer_x_two_park : worker_timer_x_park {
   }
 };
 MODEL(worker_timer_x_two_park, 3, bounded)
+
+// The same while they watch: parking.c R9.
+struct worker_timer_x_watched : worker_timer_x_two_park {
+  worker_timer_x_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(worker_timer_x_watched, 3, bounded)
 
 // R4 of idle.h, I3: a task is queued as the keeper's deadline comes.
 struct worker_deadline_x_inject : worker_model {
@@ -387,3 +403,11 @@ struct worker_claim_x_two_park : worker_claim_x_park {
   }
 };
 MODEL(worker_claim_x_two_park, 3, bounded)
+
+// The same while they watch.
+struct worker_claim_x_watched : worker_claim_x_two_park {
+  worker_claim_x_watched() {
+    rt.workers_watch();
+  }
+};
+MODEL(worker_claim_x_watched, 3, bounded)

@@ -5,7 +5,7 @@
 #include "model_kernel.hpp"
 
 // A doorbell is told from others by the address of the word that it counts in; or it is of model_kernel.
-static VOLT_ATOMIC(uint32_t) *words[2];
+static VOLT_ATOMIC(uint32_t) *words[3];
 
 void model_doorbell(volt_doorbell *bell, int i, VOLT_ATOMIC(uint32_t) *word) {
   bell->next = nullptr;
@@ -30,7 +30,7 @@ model_driver::model_driver(model_rt &rt_, sleeps how_, completed_fn *completed_,
   destroyed = 0;
   volt_store_relaxed(&is_wanted, 0u);
   rt->driver = &base.driver;
-  for (unsigned i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 3; i++) {
     share *s = &shares[i];
     volt_store_relaxed(&s->word, 0u);
     volt_store_relaxed(&s->done, 0u);
@@ -54,8 +54,9 @@ static void count_up(VOLT_ATOMIC(uint32_t) *word) {
 void model_driver::complete(unsigned worker) {
   unsigned i = share_of(worker);
   volt_fetch_add_relaxed(&shares[i].done, 1u);
-  count_up(&shares[worker].word);
-  if (how == sleeps::keeper) count_up(&shares[1 - worker].word); // whichever sleeps there
+  for (unsigned w = 0; w < rt->workers; w++) {
+    if (w == worker || how == sleeps::keeper) count_up(&shares[w].word); // whichever sleeps there
+  }
 }
 
 void model_driver::want_keeper() {

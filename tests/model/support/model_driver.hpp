@@ -46,7 +46,7 @@ class model_driver {
     VOLT_PLAIN(uint32_t) seen; // the worker's own
     VOLT_PLAIN(uint32_t) life; // 0; 1: begun; 2: ended
     volt_doorbell bell;
-  } shares[2];
+  } shares[3]; // of as many workers as a model has at most
   struct base {
     volt_driver_ driver; // first
     model_driver *self;

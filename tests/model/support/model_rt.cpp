@@ -25,9 +25,12 @@ struct threads_state {
 };
 static threads_state *threads;
 
+static unsigned polls_to_see; // by a watcher that comes back
+
 model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(new memory) {
   memset(here, 0, sizeof here);
   threads = new threads_state;
+  polls_to_see = 0;
   threads->to_start = 0;
   static_assert(offsetof(memory, more) == sizeof(volt_rt), "as volt_rt_create() lays it out");
   volt_rt *rt = &m->rt;
@@ -39,8 +42,10 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(
   rt->config.allocator.free = free;
   rt->config.allocator.ctx = m;
   rt->workers = workers;
+  rt->may_watch = false;
   rt->driver = nullptr;
   volt_idle_init_(&rt->idle);
+  volt_store_relaxed(&rt->in_long_polls, 0u);
   volt_inject_init_(&rt->inject);
   volt_waker driver = {volt_rt_timer_started_, rt};
   if (flags & VOLT_RT_VIRTUAL_CLOCK) {
@@ -76,6 +81,17 @@ void model_rt::work(unsigned worker) {
   EXPECT(w->thread == this_thread());
   volt_worker_main_(w);
   end_thread();
+}
+
+void model_rt::workers_watch(unsigned times_polled) {
+  m->rt.may_watch = true;
+  polls_to_see = times_polled;
+}
+
+bool volt_model_polls_go_on() {
+  bool go_on = polls_to_see > 0;
+  if (go_on) polls_to_see--;
+  return go_on;
 }
 
 void model_rt::abandon() {

@@ -21,6 +21,9 @@ class model_rt {
   }
   // Until the runtime ends.
   void work(unsigned worker);
+  // From the constructor of the model: workers watch (parking.c), as in a runtime whose time passes. So often
+  // one that comes back sees that others have polled meanwhile, also if they have not.
+  void workers_watch(unsigned times_polled = 0);
   // As volt_rt_destroy(): whoever still uses it is reported.
   uint64_t destroy() {
     uint64_t cancelled = volt_rt_destroy(&m->rt);

@@ -24,14 +24,15 @@ typedef struct job {
 } job;
 
 static volt_rt *rt;
-static job jobs[4];
+enum { JOBS = 7 };
+static job jobs[JOBS];
 
 static int set_up(void **state) {
   (void)state;
   memset((void *)&fake, 0, sizeof fake);
   memset((void *)jobs, 0, sizeof jobs);
   volt_store_relaxed(&fake.sleeps, FAKE_ALWAYS);
-  for (unsigned i = 0; i < 4; i++) volt_sem_init(&jobs[i].sem, 0);
+  for (unsigned i = 0; i < JOBS; i++) volt_sem_init(&jobs[i].sem, 0);
   return 0;
 }
 
@@ -424,26 +425,22 @@ static int takes_5_ms(volt_task *t, volt_ctx *ctx) {
   return VOLT_OK;
 }
 
-/* It has no other to steal from: its sleep is its look. Of two workers each looks before it
- * searches. */
+/* It has no other to steal from: its sleep is its look. */
 static void the_only_worker_looks_as_it_sleeps(void **state) {
   (void)state;
-  for (uint32_t workers = 1; workers <= 2; workers++) {
-    set_up(NULL);
-    begin(workers, 0);
-    spawn(0, takes_two);
-    wait_for(0, 1);
-    WAIT_UNTIL(is_asleep(0));
-    uint32_t looks = volt_load_relaxed(&share(0)->looks);
-    uint32_t sleeps = volt_load_relaxed(&share(0)->sleeps);
-    complete(0, 0);
-    wait_for(0, 2);
-    WAIT_UNTIL(volt_load_relaxed(&share(0)->sleeps) > sleeps && is_asleep(0));
-    assert_int_equal(volt_load_relaxed(&share(0)->looks) > looks, workers > 1);
-    complete(0, 0);
-    join(0);
-    end();
-  }
+  begin(1, 0);
+  spawn(0, takes_two);
+  wait_for(0, 1);
+  WAIT_UNTIL(is_asleep(0));
+  uint32_t looks = volt_load_relaxed(&share(0)->looks);
+  uint32_t sleeps = volt_load_relaxed(&share(0)->sleeps);
+  complete(0, 0);
+  wait_for(0, 2);
+  WAIT_UNTIL(volt_load_relaxed(&share(0)->sleeps) > sleeps && is_asleep(0));
+  assert_int_equal(volt_load_relaxed(&share(0)->looks), looks);
+  complete(0, 0);
+  join(0);
+  end();
 }
 
 static void a_long_poll_is_told(void **state) {
@@ -536,7 +533,7 @@ static void moves_are_counted(void **state) {
   end();
 }
 
-/* The thread that queues it wakes one worker, which searches once more before it sleeps. */
+/* The thread that queues it wakes one worker, unless the one that watches has just come back. */
 static void a_task_from_outside_ends_one_sleep(void **state) {
   (void)state;
   begin_two_that_sleep();
@@ -545,35 +542,49 @@ static void a_task_from_outside_ends_one_sleep(void **state) {
   join(0);
   WAIT_UNTIL(is_asleep(0) && is_asleep(1));
   volt_worker_stats after = sum_of_two();
-  assert_int_equal(after.woken - before.woken, 1);
-  assert_int_equal(after.parks - before.parks, 1);
-  assert_int_equal(after.empty_searches - before.empty_searches, 1);
+  uint64_t woken = after.woken - before.woken;
+  assert_true(woken <= 1);
+  assert_true(after.parks - before.parks >= woken);
+  assert_true(after.empty_searches - before.empty_searches >= woken);
   assert_int_equal(after.wakes - before.wakes, 0);
   assert_int_equal(after.moved - before.moved, 0);
   end();
 }
 
-/* The first is in its slot, the second moves it to the ring; or, if polls are long, both are there. */
-static int spawns_two(volt_task *t, volt_ctx *ctx) {
+enum { MANY = JOBS - 1 };
+
+/* All but one go to the ring: more than are left to a worker that watches. */
+static int spawns_many(volt_task *t, volt_ctx *ctx) {
   (void)ctx;
   reach(volt_container_of(t, job, task), 1);
-  for (unsigned i = 1; i <= 2; i++) {
+  for (unsigned i = 1; i <= MANY; i++) {
     volt_task_init(&jobs[i].task, is_done);
     if (volt_spawn(rt, &jobs[i].task) != VOLT_OK) return VOLT_EINVAL;
   }
   return VOLT_OK;
 }
 
+/* Again and again, until the other one sleeps then, and has not just come back by itself. */
 static void the_worker_that_wakes_another_is_counted(void **state) {
   (void)state;
   begin_two_that_sleep();
-  volt_worker_stats before[2] = {stats_of(0), stats_of(1)};
-  uint64_t woken = sum_of_two().woken - sum_of_two().wakes;
-  spawn(0, spawns_two);
-  for (unsigned i = 0; i <= 2; i++) join(i);
-  uint32_t self = jobs[0].worker;
-  assert_true(stats_of(self).wakes > before[self].wakes);
-  WAIT_UNTIL(sum_of_two().woken - sum_of_two().wakes == woken + 1); /* this thread has woken one */
+  uint64_t before = sum_of_two().wakes, woken = sum_of_two().woken - before;
+  uint64_t rounds = 0;
+  uint32_t self;
+  volt_worker_stats was[2];
+  do {
+    WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+    was[0] = stats_of(0);
+    was[1] = stats_of(1);
+    spawn(0, spawns_many);
+    for (unsigned i = 0; i <= MANY; i++) join(i);
+    self = jobs[0].worker;
+    rounds += 1;
+  } while (stats_of(self).wakes == was[self].wakes);
+  WAIT_UNTIL(is_asleep(0) && is_asleep(1));
+  uint64_t by_this_thread =
+      sum_of_two().woken - sum_of_two().wakes - woken; /* one a round at most */
+  assert_true(by_this_thread <= rounds);
   end();
 }
 
