@@ -80,6 +80,18 @@ VOLT_API int volt_mutex_lock_until_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_lock_slow_(volt_mutex *);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
+/* Private: lock if it is free. word: what it was when it was read; or 0, to try at once. */
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_from_(volt_mutex *m, uint64_t word) {
+  VOLT_TAKES_(taking, m, ALONE, 1);
+  /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
+  bool locked = VOLT_LIKELY(word == 0) && volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
+  if (VOLT_LIKELY(locked)) {
+    volt_holder_taken_(&m->holder, &taking);
+    return VOLT_OK;
+  }
+  return word & VOLT_WORD_OPEN_ ? volt_mutex_try_slow_(m) : VOLT_EAGAIN;
+}
+
 /* Lock if it is free. Never waits for a holder, never fails spuriously. With bypass it may pass the
  * oldest waiter, as other callers may. Then it may also pause while another thread changes the FIFO
  * of waiters, which takes that thread a few dozen instructions.
@@ -87,15 +99,10 @@ VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
  * Threads: any; with bypass not from a signal handler.
  * Order: success acquires what the last holder did. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
-  uint64_t word = 0;
-  VOLT_TAKES_(taking, m, ALONE, 1);
-  /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
-  bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
-  if (VOLT_LIKELY(locked)) {
-    volt_holder_taken_(&m->holder, &taking);
-    return VOLT_OK;
-  }
-  return word & VOLT_WORD_OPEN_ ? volt_mutex_try_slow_(m) : VOLT_EAGAIN;
+  /* Read first, because a CAS that fails costs as much as one that succeeds, and is followed by
+   * another if callers may pass. A thread that blocks does not: it would fetch the word's cache line
+   * twice, to read it and to write it. */
+  return volt_mutex_try_from_(m, volt_load_relaxed(&m->queue.word)); /* a guess: the CAS decides */
 }
 
 /* Lock, or queue *w for the lock.
@@ -106,7 +113,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
  * Threads: any; not from a signal handler. Order: the grant acquires what the last holder did. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_waiter(volt_mutex *m, volt_waiter *w,
                                                       volt_waker waker) {
-  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
+  if (VOLT_LIKELY(volt_mutex_try_from_(m, 0) == VOLT_OK)) return VOLT_OK;
   return volt_mutex_lock_waiter_slow_(m, w, waker);
 }
 
@@ -114,14 +121,14 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_waiter(volt_mutex *m, volt_waiter
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_until(volt_mutex *m, uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
+  if (VOLT_LIKELY(volt_mutex_try_from_(m, 0) == VOLT_OK)) return VOLT_OK;
   return volt_mutex_lock_until_slow_(m, deadline_ns);
 }
 
 /* Lock; block this thread until it has the lock, however long that takes: it cannot fail.
  * Threads: any that may block. */
 VOLT_INLINE void volt_mutex_lock(volt_mutex *m) {
-  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return;
+  if (VOLT_LIKELY(volt_mutex_try_from_(m, 0) == VOLT_OK)) return;
   volt_mutex_lock_slow_(m);
 }
 
@@ -186,6 +193,8 @@ static inline volt_mutex *volt_mutex_blocks_at_(volt_mutex *m, const char *call,
 }
 #ifndef VOLT_NO_PLACES
 #define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), __FILE__, __LINE__))
+#define volt_mutex_try_from_(m, ...) \
+  volt_mutex_try_from_(volt_mutex_tried_at_((m), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_mutex_lock_waiter(m, ...) \
   volt_mutex_lock_waiter(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_mutex_lock_until(m, ...)                                                            \

@@ -73,6 +73,7 @@ static const volt_future_ops_ *mutex_ops_with_bypass(void) {
   return &mutex_bypass_ops.base;
 }
 
+extern inline int volt_mutex_try_from_(volt_mutex *, uint64_t);
 extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock_waiter(volt_mutex *, volt_waiter *, volt_waker);
 extern inline int volt_mutex_lock_until(volt_mutex *, uint64_t);

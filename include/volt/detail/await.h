@@ -153,14 +153,15 @@ static inline const volt_site_ *volt_frame_site_(int32_t noted, uintptr_t poll) 
     goto volt_resume_;                                                    \
   } while (0)
 
-#define VOLT_AWAIT_TRY_(self, result, attempt, future)                    \
-  do {                                                                    \
-    (result) = VOLT_EAGAIN;                                               \
-    if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {                            \
-      (result) = (attempt);                                               \
-      if ((result) != VOLT_EAGAIN) ctx->budget -= 1;                      \
-    }                                                                     \
-    if ((result) == VOLT_EAGAIN) VOLT_AWAIT_RESULT(self, result, future); \
+#define VOLT_AWAIT_TRY_(self, result, attempt, future)                                   \
+  do {                                                                                   \
+    if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {                                           \
+      (result) = (attempt);                                                              \
+      if ((result) != VOLT_EAGAIN) ctx->budget -= 1;                                     \
+    } else {                                                                             \
+      (result) = VOLT_EAGAIN;                                                            \
+    }                                                                                    \
+    if (VOLT_UNLIKELY((result) == VOLT_EAGAIN)) VOLT_AWAIT_RESULT(self, result, future); \
   } while (0)
 
 #define VOLT_YIELD_(self)                                                                  \

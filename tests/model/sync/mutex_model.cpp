@@ -72,6 +72,28 @@ struct try_x_lock : mutex_model {
 };
 MODEL(try_x_lock, 2, full)
 
+// A try fails only if the mutex is held: not after an unlock that the caller knows of, although the
+// word that it reads first is a guess.
+struct try_after_unlock : mutex_model {
+  VOLT_ATOMIC(uint32_t) is_over;
+  bool locked = false;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      section();
+      volt_store_release(&is_over, 1);
+    } else if (volt_load_acquire(&is_over) != 0) {
+      locked = volt_mutex_try_lock(&m) == VOLT_OK;
+      EXPECT(locked);
+      count += 1;
+      volt_mutex_unlock(&m);
+    }
+  }
+  void check() override {
+    expect_sections(locked ? 2 : 1);
+  }
+};
+MODEL(try_after_unlock, 2, full)
+
 // A deadline passes at any moment; whoever locked unlocks, and the lock is free in the end.
 struct lock_deadline_x_lock : mutex_model {
   bool in_time = false;
