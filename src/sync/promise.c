@@ -8,7 +8,7 @@
  *   state      complete()                            a future gives up, and cancel() returns false
  *   IDLE       -> COMPLETE; completes a future that  -> GIVEN_UP if there is discard() (and no
  *              waits. Aborts if there is start()        start(): the operation began by itself)
- *   BEGUN      -> COMPLETE; completes the future     -> GIVEN_UP if there is discard()
+ *   STARTED    -> COMPLETE; completes the future     -> GIVEN_UP if there is discard()
  *   GIVEN_UP   -> IDLE, and calls discard()          -
  *   COMPLETE   aborts                                -> IDLE, and calls discard(), if there is one
  *
@@ -30,7 +30,7 @@
 #include "../core/os/check.h"
 #include "../core/wait/monitor.h"
 
-enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
+enum { IDLE = 0, STARTED = 1, GIVEN_UP = 2, COMPLETE = 3 };
 
 static const volt_promise_ops *promise_ops_of(const volt_promise *p) {
   static const volt_promise_ops none = {.start = NULL, .cancel = NULL, .discard = NULL};
@@ -95,7 +95,7 @@ static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker)
              "%p: %s", (void *)p,
              found == GIVEN_UP ? "an operation that was given up is still under way"
                                : "two futures wait at once");
-  if (found == IDLE && promise_ops_of(p)->start) p->state = BEGUN;
+  if (found == IDLE && promise_ops_of(p)->start) p->state = STARTED;
   if (found != COMPLETE) (void)volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
   return found;
@@ -117,7 +117,7 @@ static int promise_start(volt_future *f, volt_waker waker) {
   const volt_promise_ops *ops = promise_ops_of(p);
   uint32_t found = promise_enter(p, &f->waiter, waker);
   if (found == COMPLETE) return promise_take(p);
-  if (found == BEGUN || !ops->start) return VOLT_PENDING;
+  if (found == STARTED || !ops->start) return VOLT_PENDING;
   int result = ops->start(p);
   if (result != VOLT_PENDING) promise_undo_begin(p, &f->waiter);
   return result;

@@ -12,7 +12,7 @@
 #include "sight_enable.h"
 #include "sight_thread.h"
 
-enum { REPORTED = 64 };
+enum { MARKS_KEPT = 64 };
 
 static struct {
   volt_deadlocks_ *d; /* while it is enabled */
@@ -20,7 +20,7 @@ static struct {
   bool is_second;
   bool has_begun;
   unsigned reported_count;
-  uint64_t reported[REPORTED]; /* marks, the last ones */
+  uint64_t reported[MARKS_KEPT]; /* marks, the last ones */
 } watch;
 
 /* ---- what is known ---- */
@@ -81,10 +81,10 @@ size_t volt_holder_text_(const volt_holder_seen_ *seen, char *text, size_t size)
 /* ---- the duty ---- */
 
 static bool deadlock_watch_is_new(uint64_t mark) {
-  for (unsigned i = 0; i < REPORTED; i++) {
+  for (unsigned i = 0; i < MARKS_KEPT; i++) {
     if (watch.reported[i] == mark) return false;
   }
-  watch.reported[watch.reported_count++ % REPORTED] = mark;
+  watch.reported[watch.reported_count++ % MARKS_KEPT] = mark;
   return true;
 }
 
