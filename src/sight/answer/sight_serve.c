@@ -154,7 +154,7 @@ static void sight_serve_ready(volt_sight_fd_ *fd, short revents) {
 /* ---- those that connect ---- */
 
 static bool sight_serve_may(int fd) {
-  uid_t user;
+  uid_t user = (uid_t)-1;
   return volt_socket_peer_(fd, &user, NULL) == 0 && (user == geteuid() || user == 0);
 }
 
