@@ -122,7 +122,8 @@ static VOLT_NOINLINE void wait_times_time(volt_future *f, uint32_t weight) {
   volt_future_set_state_(f, VOLT_FUTURE_TIMED_);
 }
 
-void volt_wait_times_begin_(volt_future *f, const volt_ctx *ctx) {
+/* Not inlined, as what locals.c has of a thread. */
+VOLT_NOINLINE void volt_wait_times_begin_(volt_future *f, const volt_ctx *ctx) {
   uint32_t sample = volt_load_relaxed(&volt_wait_times_sample_); /* a hint */
   bool is_threads = ctx && ctx->waker.wake == volt_parker_wake_;
   if (sample == 0 || !(is_threads || wait_times_is_chosen(sample))) return;

@@ -19,24 +19,37 @@
 #include "../wait/fifo.h"
 #include "blocker.h"
 
-void **volt_thread_slot_(void) {
+/* ---- variables of this thread ----
+ *
+ * A fiber asks on one thread, waits, and asks on another one. So no compiler may know what these return, not
+ * even one that sees all of volt as one: it would keep the address over the wait. */
+
+VOLT_NOINLINE void **volt_thread_slot_(void) {
   static _Thread_local void *slot;
-  return &slot;
+  void **here = &slot;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
 }
 
-void **volt_thread_calls_(void) {
+VOLT_NOINLINE void **volt_thread_calls_(void) {
   static _Thread_local void *innermost;
-  return &innermost;
+  void **here = &innermost;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
 }
 
-uint64_t *volt_thread_random_(void) {
+VOLT_NOINLINE uint64_t *volt_thread_random_(void) {
   static _Thread_local uint64_t state;
-  return &state;
+  uint64_t *here = &state;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
 }
 
-volt_blocker_ **volt_thread_blocker_(void) {
-  static _Thread_local volt_blocker_ *here;
-  return &here;
+VOLT_NOINLINE volt_blocker_ **volt_thread_blocker_(void) {
+  static _Thread_local volt_blocker_ *blocker;
+  volt_blocker_ **here = &blocker;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
 }
 
 /* ---- where a thread says for what it sleeps ---- */
@@ -89,7 +102,7 @@ static VOLT_AT_UNLOAD_ void locals_sleepers_unload(void) {
   if (has_key) (void)pthread_key_delete(sleeper_key);
 }
 
-volt_sleeper_slot_ *volt_thread_sleeper_(void) {
+VOLT_NOINLINE volt_sleeper_slot_ *volt_thread_sleeper_(void) {
   sleeper_of_thread *own = locals_sleeper_of();
   if (own->stage == SLEEPER_UNUSED && volt_load_relaxed(&sleeper_has_key)) {
     own->stage = SLEEPER_ENDED; /* meanwhile: with many keys, the next call allocates */
@@ -104,7 +117,7 @@ volt_sleeper_list_ *volt_sleepers_of_process_(void) {
   return &sleeper_list;
 }
 
-uint32_t volt_thread_number_(void) {
+VOLT_NOINLINE uint32_t volt_thread_number_(void) {
   static VOLT_ATOMIC(uint32_t) threads;
   static _Thread_local uint32_t number; /* 1 more than what it returns; 0: none yet */
   if (number == 0) number = volt_fetch_add_relaxed(&threads, 1) + 1; /* it orders nothing */

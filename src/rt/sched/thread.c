@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <volt/detail/base.h>
 
 int volt_thread_signal_(void) {
   return SIGRTMAX - 1;
@@ -126,7 +127,10 @@ uint64_t volt_thread_process_(void) {
   return (uint64_t)getpid();
 }
 
-volt_here_ *volt_thread_here_(void) {
-  static _Thread_local volt_here_ here;
-  return &here;
+/* No compiler may know what it returns: see locals.c. */
+VOLT_NOINLINE volt_here_ *volt_thread_here_(void) {
+  static _Thread_local volt_here_ of_thread;
+  volt_here_ *here = &of_thread;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
 }
