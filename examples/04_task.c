@@ -8,8 +8,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if __has_include("volt.h") /* volt in two files: cc 04_task.c volt.c -pthread */
+#include "volt.h"
+#else
 #include <volt/runtime.h>
 #include <volt/volt.h>
+#endif
 
 enum { CLIENTS = 1000, REQUESTS_EACH = 3, CONNECTIONS = 8 };
 

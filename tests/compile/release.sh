@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The archive of a release is the same, byte for byte, each time it is made; and a release says why it cannot be.
+# The files of a release are the same, byte for byte, each time they are made; and a release says why it cannot be.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 git rev-parse --quiet --verify HEAD > /dev/null 2>&1 || { echo 'skipped: this is no checkout of git' && exit 77; }
@@ -8,11 +8,16 @@ for file in tools/x/shared/*.sh tools/x/release.sh; do
   . "$file"
 done
 
-first=$(release_archive 9.9.9 | sha256sum)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+release_files 9.9.9 "$scratch/first"
 sleep 1.1 # a time in it would differ
-second=$(release_archive 9.9.9 | sha256sum)
-[[ $first == "$second" ]] || { echo "two archives differ: $first, $second" >&2 && exit 1; }
-names=$(release_archive 9.9.9 | tar -tz)
+release_files 9.9.9 "$scratch/second"
+diff -r "$scratch/first" "$scratch/second" || { echo 'two releases differ' >&2 && exit 1; }
+for name in volt-9.9.9.tar.gz volt.h volt.c volt.hpp; do
+  grep -q "  $name\$" "$scratch/first/volt-9.9.9.sha256" || { echo "a release has no $name" >&2 && exit 1; }
+done
+names=$(tar -tzf "$scratch/first/volt-9.9.9.tar.gz")
 for name in volt-9.9.9/x volt-9.9.9/include/volt/volt.h volt-9.9.9/LICENSE; do
   grep -qxF "$name" <<< "$names" || { echo "the archive has no $name" >&2 && exit 1; }
 done

@@ -47,6 +47,8 @@ answers 2 'not an option of format: --all' format --all
 answers 2 'there is no ./x house nothing' house nothing
 answers 2 'not an option of abi: --all' abi --all
 answers 2 'not an option of docs: all' docs all
+answers 2 'not an option of amalgamate: --all' amalgamate --all
+answers 2 'too many arguments' amalgamate here there
 answers 2 'not an option of instructions: all' instructions all
 answers 2 "'x' is no number" gate --seconds x
 answers 2 'no option --all' gate --all

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-## release VERSION        the source archive of this commit, build/release-archive/volt-VERSION.tar.gz; refuses unless
-##                        the ledger of proofs, the pages of results and the changelog are of this commit
+## release VERSION        the source archive of this commit, build/release-archive/volt-VERSION.tar.gz, and beside it the
+##                        files of ./x amalgamate, with the checksums of all; refuses unless the ledger of proofs, the
+##                        pages of results and the changelog are of this commit
 cmd_release() {
-  local version=${1:-} archive directory=build/release-archive reasons=()
+  local version=${1:-} directory=build/release-archive reasons=()
   at_most 1 "$@"
   [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || wrong "not a version: '$version'"
   mapfile -t reasons < <(release_refused "$version")
@@ -10,11 +11,16 @@ cmd_release() {
     printf 'x: release: %s\n' "${reasons[@]}" >&2
     return 1
   fi
-  mkdir -p "$directory"
-  archive=$directory/volt-$version.tar.gz
-  release_archive "$version" > "$archive"
-  (cd "$directory" && sha256sum "volt-$version.tar.gz" > "volt-$version.tar.gz.sha256")
-  cat "$archive.sha256"
+  release_files "$version" "$directory"
+  cat "$directory/volt-$version.sha256"
+}
+
+# All that a release has.
+release_files() { # <version> <directory>
+  mkdir -p "$2"
+  release_archive "$1" > "$2/volt-$1.tar.gz"
+  python tools/amalgamate.py "$2"
+  (cd "$2" && sha256sum "volt-$1.tar.gz" volt.{h,c,hpp} > "volt-$1.sha256")
 }
 
 # The same bytes each time: git takes the times from the commit, gzip none.
