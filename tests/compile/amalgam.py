@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """usage: amalgam.py [OBJECT]
 The files of ./x amalgamate: the same bytes each time, and nothing of the tree is missing. They compile without a
-warning, in each language and with each option that their heads name, for glibc, musl and 32 bits; example 04 runs
-by the one command of the README.
+warning, in each language and with each option that their heads name, for glibc, musl and 32 bits; threads alone run.
+What docs/two-files.md says, install.two_files does.
 
 Code of volt that is compiled as one must not keep the address of a variable of a thread over a wait, after which a
 fiber is on another thread: only functions that are never inlined have such an address. Looked at is OBJECT, volt.c
@@ -23,6 +23,7 @@ import fiber_switch  # noqa: E402, beside this file
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / 'tools/amalgamate.py'
 NAMES = ('volt.h', 'volt.c', 'volt.hpp')
+EXAMPLE = ROOT / 'examples/04_task.c'
 WHOLE = fiber_switch.WHOLE
 STRICT = ('-Wall', '-Wextra', '-Werror')
 ROOMS = ('core', 'sync', 'bcs', 'async', 'rt', 'sight', 'io')
@@ -146,21 +147,13 @@ def has_liburing():
 
 # ---- programs ----
 
-def example_04(directory):
-    """To the letter, as a person who has three files."""
-    source = next((ROOT / 'examples').glob('04*.c'))
-    shutil.copy(source, directory)
-    shutil.copy(ROOT / 'LICENSE', directory)  # nothing else of the tree is there
-    run('cc', source.name, 'volt.c', '-pthread', cwd=directory)
-    run('bash', ROOT / 'tests/examples/example_test.sh', source, directory / 'a.out')
-
-
 def programs(directory):
     """Threads alone; C++; and what each compiler makes when it optimises."""
     (directory / 'semaphore.c').write_text(SEMAPHORE)
     run('cc', '-DVOLT_SYNC_ONLY', '-std=c11', *STRICT, 'semaphore.c', 'volt.c', '-pthread', '-o', 'semaphore',
         cwd=directory)
     run(directory / 'semaphore')
+    shutil.copy(EXAMPLE, directory)
     if WHOLE:
         for cc, cxx in (('gcc', 'g++'), ('clang', 'clang++'), ('musl-gcc', None)):
             if is_here(cc):
@@ -168,12 +161,11 @@ def programs(directory):
 
 
 def optimised(directory, cc, cxx):
-    source = next((ROOT / 'examples').glob('04*.c'))
     for options in (['-O2'], ['-O3', '-fPIC']):
         run(cc, '-std=c11', *STRICT, *options, '-c', 'volt.c', cwd=directory)
         check_threads(directory / 'volt.o', f'{cc} {" ".join(options)}')
-        run(cc, source.name, 'volt.o', '-pthread', cwd=directory)
-        run('bash', ROOT / 'tests/examples/example_test.sh', source, directory / 'a.out')
+        run(cc, EXAMPLE.name, 'volt.o', '-pthread', cwd=directory)
+        run('bash', ROOT / 'tests/examples/example_test.sh', EXAMPLE, directory / 'a.out')
     if cxx and is_here(cxx):
         (directory / 'channel.cpp').write_text(CHANNEL)
         run(cxx, '-std=c++17', *STRICT, 'channel.cpp', 'volt.o', '-pthread', '-o', 'channel', cwd=directory)
@@ -231,7 +223,6 @@ def main(objects):
             sys.exit('it does not write the same bytes twice')
         check_text(files)
         count = len(list(looks_at(directory)))
-        example_04(directory)
         programs(directory)
         check_itself(directory)
         asking = [check_threads(path, path) for path in objects]
