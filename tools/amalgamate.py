@@ -215,7 +215,7 @@ Compile and link:  cc app.c volt.c -pthread
 app.c includes "volt.h". Options, the same for volt.c and for all that include volt.h:
   -DVOLT_IO         sockets, files, signals, child processes, too; link with -luring (liburing 2.3 or later)
   -DVOLT_SYNC_ONLY  without the runtime: no tasks that run, no fibers, no dumps
-  -DVOLT_SIGHT=1    who holds what is known: deadlocks are reported
+  -DVOLT_SIGHT=1    the holders are known: deadlocks are reported
   -DVOLT_DEBUG=1    that, and checks at each call
 
 It is C11, and for Linux. Written by ./x amalgamate from volt's sources, to be copied and not to be edited.
