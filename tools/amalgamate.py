@@ -9,6 +9,7 @@ macros of a source end with it.
 """
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,11 +51,16 @@ class Amalgam:
     def put(self, text):
         self.text.append(text)
 
+    @contextmanager
     def section(self, condition):
-        """A part that is compiled under a condition: what it brings, nothing outside can count on."""
-        return Section(self, condition)
+        """A part that is compiled under a condition: what it brings, nothing behind it can count on."""
+        outside = set(self.files), set(self.system)
+        self.put(f'\n{condition}\n')
+        yield
+        self.put(f'\n#endif /* {condition} */\n')
+        self.files, self.system = outside
 
-    def add(self, path, conditional=False):
+    def add(self, path):
         """A file, behind what it includes at its head."""
         if path in self.files:
             return
@@ -93,7 +99,7 @@ class Amalgam:
             return ''
         if number in source.head():
             raise Refused(f'{source.path}: {file} is not there yet')
-        inner = Amalgam('', self.files) # in its place
+        inner = Amalgam('', self.files)  # in its place, not behind what is there
         inner.system = set(self.system)
         inner.add(file)
         if not is_conditional:
@@ -109,19 +115,6 @@ class Amalgam:
         return source.lines[number]
 
 
-class Section:
-    def __init__(self, amalgam, condition):
-        self.amalgam, self.condition = amalgam, condition
-
-    def __enter__(self):
-        self.files, self.system = set(self.amalgam.files), set(self.amalgam.system)
-        self.amalgam.put(f'\n{self.condition}\n')
-
-    def __exit__(self, *_):
-        self.amalgam.files, self.amalgam.system = self.files, self.system
-        self.amalgam.put(f'\n#endif /* {self.condition} */\n')
-
-
 class Source:
     """A file of the tree: which lines include what, under a condition or not, and which are of no use here."""
 
@@ -131,7 +124,7 @@ class Source:
         self.comments = comment_of(self.lines)
         self.includes, self.conditional, self.dropped = {}, set(), set()
         self.defined, self.optional = [], set()
-        self.first_of_code = len(self.lines)
+        self.first_of_code, self.guard = len(self.lines), None
         self.read()
 
     def read(self):
@@ -147,7 +140,8 @@ class Source:
 
     def read_directive(self, word, number, line, conditions):
         if word in ('if', 'ifdef', 'ifndef'):
-            conditions.append((number, line.split()[-1] if word == 'ifndef' else ''))
+            unless = re.match(r'\s*#\s*ifndef\s+(\w+)', line)
+            conditions.append((number, unless[1] if unless else ''))
             self.look_at_guard(number, line, conditions)
         elif word == 'endif':
             begin, name = conditions.pop()
@@ -162,8 +156,6 @@ class Source:
         elif word == 'undef':
             name = UNDEF.match(line)[1]
             self.defined = [n for n in self.defined if n != name]
-
-    guard = None
 
     def look_at_guard(self, number, line, conditions):
         following = self.lines[number + 1] if number + 1 < len(self.lines) else ''

@@ -138,8 +138,9 @@ def looks_at(directory):
         if not is_here(compiler, *machine):
             print(f'skipped: {name} by {compiler} {" ".join(machine)}: it is not here')
             continue
-        language = {'.h': ['-x', 'c++' if '++' in compiler else 'c'], '.hpp': ['-x', 'c++']}.get(Path(name).suffix, [])
-        run(compiler, *standard, *STRICT, *options, *language, '-fsyntax-only', name, cwd=directory)
+        file = Path('user.cpp' if '++' in compiler else 'user.c')
+        (directory / file).write_text(f'#include "{name}"\n')
+        run(compiler, *standard, *STRICT, *options, '-fsyntax-only', name if name == 'volt.c' else file, cwd=directory)
         yield name
 
 
