@@ -120,7 +120,7 @@ class Source:
 
     def __init__(self, path):
         self.path = path
-        self.lines = path.read_text().splitlines(keepends=True)
+        self.lines = path.read_text(encoding='utf-8').splitlines(keepends=True)
         self.comments = comment_of(self.lines)
         self.includes, self.conditional, self.dropped = {}, set(), set()
         self.defined, self.optional = [], set()
@@ -199,7 +199,7 @@ def version():
 
 
 def head(name, what):
-    licence = (ROOT / 'LICENSE').read_text().strip()
+    licence = (ROOT / 'LICENSE').read_text(encoding='utf-8').strip()
     text = f"""{name}: volt {version()}, {what}
 
 Compile and link:  cc app.c volt.c -pthread
@@ -297,7 +297,7 @@ def main(arguments):
     directory.mkdir(parents=True, exist_ok=True)
     header = volt_h()
     for name, out in (('volt.h', header), ('volt.c', volt_c(header)), ('volt.hpp', volt_hpp())):
-        (directory / name).write_text(''.join(out.text))
+        (directory / name).write_text(''.join(out.text), encoding='utf-8')
 
 
 if __name__ == '__main__':
