@@ -90,13 +90,13 @@ def outlines(lines: list[str]) -> list[Outline]:
     doc: str | None = None
     hidden: int | None = None  # the depth of what is not shown
     inside: Outline | None = None
-    base = 0  # the depth in namespace volt, which a macro may open
+    base = 0  # the depth in namespace volt or as_std, which a macro may open
     for depth, text in joined(lines):
         if hidden is not None and depth > hidden and not (
                 depth == hidden + 1 and (LABEL.match(text) or text.startswith("}"))):
             continue
         hidden = None
-        if text == "namespace volt {":
+        if text in ("namespace volt {", "namespace volt::as_std {"):
             base = depth + 1
             continue
         if text.startswith("namespace"):

@@ -34,11 +34,13 @@ release_objects
 
 # What all standards and all builds have: volt::result, and waits that throw nothing.
 cat > "$scratch/one.cpp" << 'END'
+#include <volt/std.hpp>
 #include <volt/volt.hpp>
 
 long one(volt::channel<int, 4> &numbers);
 
 volt::mutex lock_of_both;
+volt::as_std::mutex lock_of_std;
 static volt::batch_lock batches;
 
 long one(volt::channel<int, 4> &numbers) {
@@ -47,21 +49,49 @@ long one(volt::channel<int, 4> &numbers) {
     if (!numbers.send(i).result_for(std::chrono::seconds(1))) return -1;
   }
   numbers.close();
+  std::lock_guard std_guard(lock_of_std);
   return batches.run([]() noexcept { return 100L; });
 }
 END
 cat > "$scratch/two.cpp" << 'END'
+#include <thread>
+#include <volt/std.hpp>
 #include <volt/volt.hpp>
 
 long one(volt::channel<int, 4> &numbers);
 extern volt::mutex lock_of_both;
+extern volt::as_std::mutex lock_of_std;
 
 struct letter : volt::mailbox_node {};
+
+/* What waits without a result, in a fiber that is cancelled: ends with an exception, or waits on. */
+template <class Object, class Wait, class Let>
+static bool is_cancelled(volt::runtime &rt, Object &object, Wait wait, Let let) {
+  auto f = volt::fiber<int>::make(rt, [&] {
+    wait();
+    return 1;
+  });
+  while (object.waiters() == 0) std::this_thread::yield();
+  f->cancel();
+  if (!VOLT_CPP_THROWS_) let();
+  auto r = f->join().result();
+  return VOLT_CPP_THROWS_ ? r.code() == VOLT_ECANCELED : r && *r == 1;
+}
+
+static bool std_is_cancelled(volt::runtime &rt) {
+  volt::binary_semaphore flag(0);
+  volt::latch opened(1);
+  volt::std_barrier<> both(2);
+  return is_cancelled(rt, flag, [&] { flag.acquire(); }, [&] { flag.release(); }) &&
+         is_cancelled(rt, opened, [&] { opened.wait(); }, [&] { opened.count_down(); }) &&
+         is_cancelled(rt, both, [&] { both.arrive_and_wait(); }, [&] { both.arrive_and_drop(); });
+}
 
 int main() {
   volt::channel<int, 4> numbers;
   long sum = one(numbers);
   if (!lock_of_both.try_lock()) return 1;
+  if (!std::unique_lock<volt::as_std::mutex>(lock_of_std, std::try_to_lock)) return 5;
   for (;;) {
     auto n = numbers.recv().result();
     if (!n) break;
@@ -75,6 +105,7 @@ int main() {
   letters.send(std::make_unique<letter>());
   volt::watch<int> watched(1);
   if (volt::watcher<int>(watched).next().result().code() != VOLT_OK) return 3;
+  if (!std_is_cancelled(*rt)) return 6;
   return sum == 113 ? 0 : 4;
 }
 END

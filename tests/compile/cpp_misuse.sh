@@ -23,6 +23,7 @@ prelude='#include <chrono>
 #include <mutex>
 #include <string>
 #include <volt/io.hpp>
+#include <volt/std.hpp>
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
@@ -51,6 +52,15 @@ accepted 'what may be sent' '
   volt::channel<std::unique_ptr<std::string>> texts(4);
   numbers.send(5).wait();
   texts.send(std::make_unique<std::string>("text")).wait();'
+accepted 'locks of std' '
+  volt::std_mutex a;
+  volt::std_timed_mutex b;
+  volt::std_shared_mutex c;
+  std::scoped_lock all(a, b, c);
+  long n = 3;
+  volt::latch done{n};
+  volt::as_std::barrier both{n, []() noexcept {}};
+  volt::counting_semaphore permits{n};'
 
 # ---- values that must not be dropped ----
 
@@ -102,6 +112,13 @@ refused 'a token that looks like a copy' "$copied" '  volt::token a; volt::token
 refused 'std::lock_guard on a volt::mutex' "no member named .unlock|has no member named .unlock" \
   '  std::lock_guard<volt::mutex> guard(m);'
 refused 'an unlock by hand' "no member named .unlock|has no member named .unlock" '  m.unlock();'
+
+refused 'a try of std that is not looked at' "$ignored" '  volt::std_mutex it; it.try_lock();'
+refused 'a semaphore of more than there can be' 'at most VOLT_SEM_MAX' \
+  '  volt::counting_semaphore<PTRDIFF_MAX> it(1);'
+refused 'a completion function that may throw' 'is noexcept' \
+  '  volt::as_std::barrier it(2, [] {});'
+refused 'a number as a semaphore' 'conversion|no viable' '  volt::binary_semaphore it = 1;'
 
 # ---- what is sent ----
 

@@ -99,7 +99,7 @@ for header in include/volt/{,cpp/}*.hpp; do
 done
 
 # What programs include, in the forms that are not looked at above.
-plain=(volt/io.hpp volt/volt.hpp) all=(volt/coro.hpp "${plain[@]}")
+plain=(volt/io.hpp volt/std.hpp volt/volt.hpp) all=(volt/coro.hpp "${plain[@]}")
 for cxx in g++ clang++; do
   command -v "$cxx" > /dev/null || continue
   together "$cxx" c++ c++17 -fno-exceptions -fno-rtti -- "${plain[@]}"

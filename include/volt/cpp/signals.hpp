@@ -97,10 +97,15 @@ class [[nodiscard, gnu::warn_unused]] latch_operation : public operation<latch_o
   volt_latch *latch_;
 };
 
-/* Opens when a count has come down to zero (volt/latch.h). */
+/* Opens when a count has come down to zero (volt/latch.h). It has the members of std::latch, too. */
 class latch {
  public:
-  explicit constexpr latch(uint32_t count) noexcept : c_ VOLT_LATCH_INIT(count) {
+  static constexpr std::ptrdiff_t max() noexcept {
+    return sizeof(std::ptrdiff_t) > 4 ? static_cast<std::ptrdiff_t>(VOLT_LATCH_MAX) : PTRDIFF_MAX;
+  }
+  /* count: 0..VOLT_LATCH_MAX (aborts). */
+  explicit constexpr latch(int64_t count) noexcept : c_ VOLT_LATCH_INIT(count) {
+    if (count < 0 || count > VOLT_LATCH_MAX) misuse_("a volt::latch begins below 0, or too high");
   }
   ~latch() {
     volt_latch_destroy(&c_);
@@ -118,8 +123,11 @@ class latch {
   void add(uint32_t n = 1) noexcept {
     volt_latch_add(&c_, n);
   }
-  void count_down(uint32_t n = 1) noexcept {
-    volt_latch_count_down(&c_, n);
+  /* n: 0 or more, and no more than the count (aborts). */
+  void count_down(int64_t n = 1) noexcept {
+    if (n < 0 || n > VOLT_LATCH_MAX)
+      misuse_("a volt::latch is counted down by less than 0, or too much");
+    volt_latch_count_down(&c_, static_cast<uint32_t>(n));
   }
   uint32_t count() const noexcept {
     return volt_latch_count(&c_);
@@ -131,8 +139,25 @@ class latch {
     return &c_;
   }
 
+  /* Those of std::latch: the same as is_open(), and, by a thread or a fiber, as opened().wait(). With
+   * -fno-exceptions no cancel of its fiber ends wait(). */
+  [[nodiscard]] bool try_wait() const noexcept {
+    return volt_latch_try_wait(&c_) == VOLT_OK;
+  }
+  void wait() const {
+#if VOLT_CPP_THROWS_
+    check(volt_latch_wait_until(&c_, VOLT_NO_DEADLINE));
+#else
+    volt_latch_wait(&c_);
+#endif
+  }
+  void arrive_and_wait(int64_t n = 1) {
+    count_down(n);
+    wait();
+  }
+
  private:
-  volt_latch c_;
+  mutable volt_latch c_; /* waiters are queued in it */
 };
 
 /* ---- barrier ---- */
