@@ -84,6 +84,7 @@ if command -v clang++ > /dev/null; then together clang++ c++ c++17 -- "${of_ours
 
 for header in include/volt/{,cpp/}*.hpp; do
   header=${header#include/} standards=(c++17) options=()
+  if [[ $header == *asio* ]]; then continue; fi # below
   if [[ $header == volt/*/* ]] && ! whole; then continue; fi # a part of those that programs include
   if [[ $header == *coro* ]]; then standards=(c++20); fi
   if whole && [[ $header != volt/*/* ]]; then # those that programs include: they have all the others
@@ -97,6 +98,24 @@ for header in include/volt/{,cpp/}*.hpp; do
     alone "$cxx" c++ "${standards[0]}" "$header" -fno-exceptions -fno-rtti
   done
 done
+
+# That for Asio needs one: standalone, or Boost's, also one without cancellation slots (1.74).
+of_asio() { # <header of Asio> <0 or 1: whether it is Boost's>
+  local cxx standards=(c++17)
+  if ! echo "#include <$1>" | c++ -x c++ -E - &> /dev/null; then
+    echo "skipped: volt/asio.hpp with <$1>: it is not here"
+    return
+  fi
+  if whole; then standards=(c++17 c++20 c++2b); fi
+  options=("-DVOLT_ASIO_BOOST=$2")
+  of g++ clang++
+  for cxx in "${chosen[@]}"; do
+    for standard in "${standards[@]}"; do alone "$cxx" c++ "$standard" volt/asio.hpp; done
+  done
+  options=()
+}
+if whole; then of_asio asio.hpp 0; fi # unit.asio includes it first
+of_asio boost/asio.hpp 1
 
 # What programs include, in the forms that are not looked at above.
 plain=(volt/io.hpp volt/std.hpp volt/volt.hpp) all=(volt/coro.hpp "${plain[@]}")

@@ -8,7 +8,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
   [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
     nghttp2-client libpq-dev openssl tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
-    libglib2.0-dev libevent-dev libev-dev'
+    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev'
   [page]='chromium' # 195 MB, of three tests that are skipped without it
   [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
     qemu-user'
@@ -52,6 +52,8 @@ declare -A left_out=(
   [libglib2.0-dev]='the bridge to GLib'
   [libevent-dev]='the bridge to libevent'
   [libev-dev]='the bridge to libev'
+  [libasio-dev]='waits in Asio: their tests and example'
+  [libboost-dev]='volt/asio.hpp compiled with Boost'
   [chromium]='tests of pages in a browser'
 )
 
