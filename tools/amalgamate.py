@@ -281,6 +281,7 @@ def volt_hpp():
     out.put('#ifndef VOLT_VOLT_IN_ONE_HPP\n#define VOLT_VOLT_IN_ONE_HPP\n\n#include "volt.h"\n\n'
             '#ifdef VOLT_SYNC_ONLY\n#error "volt.hpp needs the runtime"\n#endif\n')
     out.add(public('volt.hpp'))
+    out.add(public('std.hpp'))
     with out.section('#ifdef VOLT_IO'):
         out.add(public('io.hpp'))
     with out.section('#ifdef __cpp_impl_coroutine'):
