@@ -123,7 +123,8 @@ VOLT_BEGIN_DECLS
 
 /* ---- back ends ---- */
 
-/* For volt_rt_config.io: io_uring if the system has it and allows it; else, and under valgrind, epoll. The
+/* For volt_rt_config.io: for a runtime of one worker or by hand io_uring, if the system has it and allows it;
+ * for one of several workers, else, and under valgrind, epoll. The
  * environment variable VOLT_IO, if it is "uring" or "epoll", decides instead; with any other value
  * volt_rt_create() returns VOLT_EINVAL. The clock must not be virtual (VOLT_EINVAL). Threads:
  * any. */

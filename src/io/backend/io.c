@@ -37,6 +37,9 @@ static int io_auto_create(volt_driver_ **out, volt_rt *rt, const volt_rt_config 
   if (wish) return VOLT_EINVAL;
   /* there a thread in io_uring_enter() may keep all others from running */
   if (RUNNING_ON_VALGRIND) return volt_epoll_create_(out, rt, config, doorbell);
+  /* with a ring for each worker a second one costs more: docs/design.md */
+  bool is_alone = config->workers == 1 || config->flags & VOLT_RT_BY_HAND;
+  if (!is_alone) return volt_epoll_create_(out, rt, config, doorbell);
   int result = volt_uring_create_(out, rt, config, doorbell);
   return io_is_refused(result) ? volt_epoll_create_(out, rt, config, doorbell) : result;
 }
