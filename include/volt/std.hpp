@@ -509,7 +509,7 @@ class barrier {
   /* Arrive in this phase, and not in those that come: they expect one less. */
   void arrive_and_drop() {
     volt_mutex_lock(&lock_);
-    if (expected_ == 0) misuse_("a barrier that expects nobody is left");
+    if (expected_ == 0) misuse_("a barrier that expects no thread is left");
     expected_ -= 1;
     arrive_locked_(1);
     volt_mutex_unlock(&lock_);

@@ -130,7 +130,7 @@ TEST(what_is_undefined_in_std_aborts) {
     fair::barrier b(1);
     (void)b.arrive(2);
   }));
-  EXPECT(aborts("expects nobody", [](void *) {
+  EXPECT(aborts("expects no thread is left", [](void *) {
     fair::barrier b(1);
     b.arrive_and_drop();
     b.arrive_and_drop();
