@@ -360,7 +360,8 @@ typedef struct volt_cluster_change {
  * released; until then more than the limit are leased.
  * limit: 0..VOLT_SEM_MAX.
  * Returns &change->future: polls as VOLT_OK, VOLT_ECLOSED, VOLT_EINVAL, or what the ensemble said
- *   (VOLT_CLUSTER_EAWAY: it may have been done). Threads: the future's owner. */
+ *   (VOLT_CLUSTER_EAWAY: it may have been done). Threads: the future's owner. Order: once it is
+ *   VOLT_OK, the stats say the new limit, or one that was set later. */
 VOLT_API VOLT_NODISCARD volt_future *volt_cluster_sem_set_limit_future(volt_cluster_change *change,
                                                                        volt_cluster_sem *s,
                                                                        uint32_t limit);

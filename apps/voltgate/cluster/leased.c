@@ -381,9 +381,9 @@ static void named_follow(struct named *n) {
   struct away_sees sees;
   volt_cluster_lease_stats s;
   n->engine->calls->sees(n->engine, &sees);
-  n->engine->calls->stats(n->handle, &s);
-  if (s.limit) atomic_store_explicit(&n->all, s.limit, memory_order_relaxed);
   pthread_mutex_lock(&n->lock);
+  n->engine->calls->stats(n->handle, &s); /* under the lock: leased_is_set() is not overwritten */
+  if (s.limit) atomic_store_explicit(&n->all, s.limit, memory_order_relaxed);
   bool was_reached = n->away.is_reached, was_here = n->away.is_here;
   away_look(&n->away, &sees, s.limit, s.hosts);
   named_apply(n);
@@ -410,8 +410,8 @@ volt_cluster_lease *leased_handle(struct lease *l) {
 
 void leased_is_set(struct lease *l, uint32_t limit) {
   struct named *n = leased_of(l)->named;
-  atomic_store_explicit(&n->all, limit, memory_order_relaxed);
   pthread_mutex_lock(&n->lock);
+  atomic_store_explicit(&n->all, limit, memory_order_relaxed);
   n->differs = limit;
   pthread_mutex_unlock(&n->lock);
 }

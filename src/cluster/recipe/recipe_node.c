@@ -23,6 +23,7 @@
 #include "../host/change.h"
 #include "../host/cluster.h"
 #include "../host/engine.h"
+#include "../host/lease.h"
 #include "../host/session.h"
 #include "../host/slots.h"
 #include "recipe.h"
@@ -272,7 +273,11 @@ static bool node_set(volt_cluster_lease *l, const cluster_data *d) {
 void node_set_(volt_cluster_lease *l, int result) {
   l->watched &= ~ENGINE_BIT(ASK_DATA);
   if (result == VOLT_CLUSTER_EVERSION) return; /* again, on what it is now */
-  if (result == VOLT_OK) l->turns_alone = false;
+  if (result == VOLT_OK) {
+    l->turns_alone = false;
+    node_is_new(l, &l->new_data);
+    lease_publish_(l); /* a caller that hears that the limit was changed finds it so */
+  }
   change_done_(l, result == VOLT_CLUSTER_EEXPIRED ? (int)VOLT_CLUSTER_EAWAY : result);
   if (result == VOLT_OK || result == VOLT_CLUSTER_EAWAY || result == VOLT_CLUSTER_EEXPIRED) return;
   if (recipe_complains_(l, result)) {

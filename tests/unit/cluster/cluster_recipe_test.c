@@ -685,6 +685,33 @@ static void test_a_higher_limit_is_used(void **state) {
   assert_int_equal(scene_stats(&u).limit, 3);
 }
 
+/* Answer one request after the other until the future is ready. The node was not read again then. */
+static void test_the_stats_say_a_limit_as_soon_as_it_is_set(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("4"), 0);
+  scene_begin_with(NULL);
+  static const uint32_t limits[] = {9, 2};
+  for (int i = 0; i < 2; i++) {
+    uint32_t limit = limits[i];
+    volt_cluster_change change;
+    fake_waker w;
+    fake_waker_init(&w, 0, NULL);
+    volt_future *f = volt_cluster_lease_set_limit_future(&change, u.lease, limit);
+    assert_result(volt_future_poll(f, fake_waker_of(&w)), VOLT_PENDING);
+    scene_run();
+    while (fake_waker_calls(&w) == 0) {
+      assert_true(hand->asked_count > 0);
+      hand_answer();
+      scene_run();
+    }
+    assert_result(volt_future_poll(f, fake_waker_of(&w)), VOLT_OK);
+    assert_int_equal(scene_stats(&u).limit, limit);
+    assert_true(hand->asked_count > 0); /* the node's data */
+    scene_answer();
+    assert_int_equal(scene_stats(&u).limit, limit);
+  }
+}
+
 static void test_a_lower_limit_is_a_debt(void **state) {
   (void)state;
   hand_make_semaphore(SCENE_DATA("4"), 0);
@@ -1023,6 +1050,7 @@ int main(void) {
       scene_test(test_who_has_its_share_steps_back),
       scene_test(test_who_gives_goes_behind),
       scene_test(test_a_higher_limit_is_used),
+      scene_test(test_the_stats_say_a_limit_as_soon_as_it_is_set),
       scene_test(test_a_lower_limit_is_a_debt),
       scene_test(test_two_that_change_the_limit),
       scene_test(test_a_change_that_is_given_up),
