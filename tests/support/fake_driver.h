@@ -42,6 +42,7 @@ typedef struct fake_share {
   VOLT_ATOMIC(uint32_t) begun, ended;
   VOLT_ATOMIC(uint32_t) looks, asked, sleeps, mails, mails_seen; /* counts, as the next ones */
   VOLT_ATOMIC(uint32_t) is_asleep, was_keeper;
+  VOLT_ATOMIC(uint32_t) staged;      /* operations that its worker has not submitted yet */
   VOLT_ATOMIC(uint64_t) deadline_ns; /* of the last sleep() */
 } fake_share;
 
@@ -95,6 +96,7 @@ static inline bool fake_has_rung(int event) {
 }
 
 static inline unsigned fake_take(fake_share *s) {
+  volt_store_relaxed(&s->staged, 0);
   fake_clear(s->event);
   pthread_mutex_lock(&s->lock);
   fake_op *taken = s->first;
@@ -249,6 +251,18 @@ static inline void fake_complete(volt_rt *rt, unsigned worker, fake_op *op) {
   s->end = &op->next;
   REQUIRE(write(s->event, &one, sizeof one) == sizeof one); /* in the lock: the share is there */
   pthread_mutex_unlock(&s->lock);
+}
+
+/* An operation that this worker submits when it looks at the driver, or sleeps there. */
+static inline void fake_stage(volt_rt *rt) {
+  volt_driver_ *base = volt_rt_driver_(rt);
+  fake_count(&fake_own(base, (unsigned)volt_rt_worker_here_(rt))->staged);
+}
+
+/* How many this worker has staged, and not submitted. */
+static inline uint32_t fake_staged(volt_rt *rt) {
+  volt_driver_ *base = volt_rt_driver_(rt);
+  return volt_load_relaxed(&fake_own(base, (unsigned)volt_rt_worker_here_(rt))->staged);
 }
 
 /* Threads: any. */

@@ -411,7 +411,11 @@ static volt_task *worker_find(volt_worker *w) {
 static volt_task *worker_await_task(volt_worker *w) {
   while (!volt_rt_is_over_(w->rt)) {
     volt_task *t = worker_take(w);
-    if (!t && worker_check_clock(w)) continue;
+    if (!t && worker_check_clock(w)) {
+      w->back =
+          VOLT_NOT_BACK_; /* a waker may have staged an operation: it looks at the driver again */
+      continue;
+    }
     if (!t) t = worker_find(w);
     if (!t) continue;
     if (w->is_searching) volt_worker_found_(w);

@@ -9,6 +9,7 @@
 #include "fake_driver.h"
 #include "fake_waker.h"
 #include "rt/host/doorbell.h"
+#include "rt/sched/worker.h"
 #include "thread_team.h"
 #include "unit.h"
 
@@ -21,6 +22,8 @@ typedef struct job {
   volt_blocking call;
   VOLT_ATOMIC(uint32_t) step;
   uint32_t worker; /* that it has run on last */
+  uint32_t polls;
+  VOLT_ATOMIC(uint32_t) may_end;
 } job;
 
 static volt_rt *rt;
@@ -471,6 +474,99 @@ static void what_it_wakes_is_its_own(void **state) {
   end();
 }
 
+/* ---- what is staged is submitted before a task that was found elsewhere is polled ---- */
+
+static int has_staged(volt_task *t, volt_ctx *ctx) {
+  (void)ctx;
+  job *self = volt_container_of(t, job, task);
+  fake_stage(rt);
+  reach(self, 1);
+  WAIT_UNTIL(volt_load_acquire(&self->may_end)); /* meanwhile the other task comes from outside */
+  return VOLT_OK;
+}
+
+static int finds_nothing_staged(volt_task *t, volt_ctx *ctx) {
+  (void)ctx;
+  REQUIRE(fake_staged(rt) == 0);
+  reach(volt_container_of(t, job, task), 1);
+  return VOLT_OK;
+}
+
+static void the_only_worker_submits_before_a_task_from_outside(void **state) {
+  (void)state;
+  begin(1, 0);
+  for (int round = 0; round < 20; round++) {
+    volt_store_relaxed(&jobs[0].step, 0);
+    volt_store_relaxed(&jobs[0].may_end, 0);
+    spawn(0, has_staged);
+    wait_for(0, 1);
+    spawn(1, finds_nothing_staged);
+    volt_store_release(&jobs[0].may_end, 1);
+    join(0);
+    join(1);
+  }
+  end();
+}
+
+/* The waker of a timer that the watcher expires, when it has come back by itself: it stages an operation,
+ * and the other worker then has a task to be stolen. */
+typedef struct expiry {
+  volt_sleep_op sleep;
+  VOLT_ATOMIC(uint32_t) is_called, may_return;
+  bool by_watcher;
+} expiry;
+
+static expiry expires;
+
+static void stage_and_wait(void *ctx) {
+  expiry *self = (expiry *)ctx;
+  volt_here_ *here = volt_thread_here_();
+  self->by_watcher = here->worker && here->worker->back == VOLT_BACK_TO_POLLS_;
+  if (here->worker) fake_stage(rt);
+  volt_store_release(&self->is_called, 1);
+  WAIT_UNTIL(volt_load_acquire(&self->may_return));
+}
+
+/* It is in the future, however late this thread comes to the poll. */
+static void start_expiry(void) {
+  const volt_waker waker = {.wake = stage_and_wait, .ctx = &expires};
+  uint64_t after_ns = 20000;
+  volt_future *f;
+  do {
+    f = volt_sleep_future(&expires.sleep, volt_rt_timers(rt), volt_rt_now_ns(rt) + after_ns);
+    after_ns *= 2;
+  } while (volt_future_poll(f, waker) != VOLT_PENDING);
+}
+
+/* Polls that are short, so that the other worker watches; then a long one, in which the timer expires. Of
+ * the two tasks that it spawns the first can be stolen. */
+static int has_a_timer_expire(volt_task *t, volt_ctx *ctx) {
+  job *self = volt_container_of(t, job, task);
+  VOLT_TASK_BEGIN(self);
+  for (self->polls = 0; self->polls < 300; self->polls++) VOLT_YIELD(self);
+  start_expiry();
+  WAIT_UNTIL(volt_load_acquire(&expires.is_called));
+  spawn(1, finds_nothing_staged);
+  spawn(2, is_done);
+  volt_store_release(&expires.may_return, 1);
+  wait_for(1, 1);
+  VOLT_TASK_END(self);
+}
+
+static void a_watcher_submits_before_a_task_that_it_steals(void **state) {
+  (void)state;
+  begin(2, 0);
+  for (int by_watcher = 0; by_watcher < 5; by_watcher += expires.by_watcher) {
+    memset((void *)&expires, 0, sizeof expires);
+    memset((void *)jobs, 0, sizeof jobs);
+    spawn(0, has_a_timer_expire);
+    join(0); /* then the others were spawned */
+    join(1);
+    join(2);
+  }
+  end();
+}
+
 /* ---- what is counted ---- */
 
 static volt_worker_stats stats_of(unsigned worker) {
@@ -729,6 +825,8 @@ int main(void) {
       cmocka_unit_test_setup(looks_between_polls, set_up),
       cmocka_unit_test_setup(the_only_worker_looks_as_it_sleeps, set_up),
       cmocka_unit_test_setup(a_long_poll_is_told, set_up),
+      cmocka_unit_test_setup(the_only_worker_submits_before_a_task_from_outside, set_up),
+      cmocka_unit_test_setup(a_watcher_submits_before_a_task_that_it_steals, set_up),
       cmocka_unit_test_setup(what_it_wakes_is_its_own, set_up),
       cmocka_unit_test_setup(looks_and_events_are_counted, set_up),
       cmocka_unit_test_setup(moves_are_counted, set_up),
