@@ -30,7 +30,8 @@ MODES = ("simple", "extended", "prepared")
 DIRECT, HAPROXY, SESSION, POOLED, OURS = (
     "PostgreSQL alone", "HAProxy", "PgBouncer, session", "PgBouncer, transaction", "voltgate")
 ALL = (DIRECT, HAPROXY, SESSION, POOLED, OURS)
-TWO = "voltgate, 2 workers"  # its default is one for every four CPUs
+ONE, FOUR = "voltgate, 1 worker", "voltgate, 4 workers"  # its default is one for each CPU
+WORKERS = {ONE: "1", FOUR: "4"}
 PICTURE = (16, 50, 100, 250, 500)
 COPY_MB = 200
 
@@ -46,7 +47,7 @@ def front(db: Database, name: str, program: str, clients: int, limit: int = LIMI
         return db.pgbouncer("session", clients)
     if name == POOLED:
         return db.pgbouncer("transaction", limit)
-    return db.voltgate(program, limit, extra=("--workers", "2") if name == TWO else ())
+    return db.voltgate(program, limit, extra=("--workers", WORKERS[name]) if name in WORKERS else ())
 
 
 def metric(f: Front, name: str) -> float:
@@ -113,10 +114,10 @@ class Plan:
                                     lambda n=name, c=clients, m=mode: self.bench(
                                         n, c, m, "tpcb-like")))  # fmt: skip
         for mode in MODES:
-            for name in (*ALL[1:], TWO):
+            for name in (*ALL[1:], ONE, FOUR):
                 out.append(Cell("cpu", f"{LIMIT} clients, {mode}", name,
                                 lambda n=name, m=mode: self.bench(n, LIMIT, m, "select-only")))
-        for name in (*ALL[1:], TWO):
+        for name in (*ALL[1:], ONE, FOUR):
             out.append(Cell("copy", f"COPY of {COPY_MB} MB", name, lambda n=name: self.copy(n)))
         for count in (5000, 10000):
             for name in (f"{OURS}, tcp", HAPROXY)[: 2 if count == 5000 else 1]:
@@ -237,6 +238,9 @@ def demands(results: list[dict[str, Any]]) -> str:
                   for n in ALL[1:4]]  # fmt: skip
         least = min((o for o in others if not math.isnan(o)), default=math.nan)
         add(f"{mode}: CPU a transaction at most the others', us", ours, least, ours <= least)
+        alone = of(results, "cpu", f"{LIMIT} clients, {mode}", ONE, "cpu_us")
+        add(f"{mode}: CPU a transaction at most 1.1 times that with one worker, us", ours, alone,
+            ours <= 1.1 * alone)
     what = f"COPY of {COPY_MB} MB"
     ours, theirs = (of(results, "copy", what, name, "us") for name in (OURS, HAPROXY))
     add("CPU a MB at most HAProxy's, us", ours, theirs, ours <= theirs)

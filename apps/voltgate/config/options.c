@@ -250,13 +250,13 @@ const struct option options_table[] = {
      "Read gates and options from this file. Options of the command line go before those of the "
      "file; options of a gate are of the gate `main`, which is in the file or is made by them."},
   {.name = "workers", PROCESS(workers), NUMBER(1, VOLT_RT_WORKERS_MAX), .group = "The process",
-   .preset_words = "one for every four CPUs, 8 at most", .needs_restart = true, .help = "threads",
+   .preset_words = "one for each CPU that it may use", .needs_restart = true, .help = "threads",
    .manual = "Threads that serve clients."},
   {.name = "io", PROCESS(io), WORD(io_words, "auto|epoll|uring"), .group = "The process",
    .preset = "epoll", .needs_restart = true, .help = "the interface for I/O",
    .manual =
      "The kernel's interface for I/O: `epoll`, `uring` (io_uring; voltgate does not start where "
-     "it is not allowed), or `auto` (io_uring where it is allowed)."},
+     "it is not allowed), or `auto` (with one worker io_uring where it is allowed, else epoll)."},
   {.name = "metrics", PROCESS(metrics), .kind = OPTION_ADMIN, .argument = "ADDRESS",
    .group = "The process", .preset_words = "none", .needs_restart = true,
    .help = "the admin side: page, /status, /metrics; :9090 is 127.0.0.1:9090",

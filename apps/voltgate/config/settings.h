@@ -90,7 +90,7 @@ struct log_settings {
 struct settings {
   char *config;     /* the file, or NULL */
   char *warnings;   /* what is allowed and looks wrong: lines, or NULL */
-  uint32_t workers; /* 0: one for every four CPUs, 8 at most */
+  uint32_t workers; /* 0: one for each CPU that the process may use */
   enum io_choice io;
   char *metrics; /* the admin side's address, or NULL */
   char *token_file;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <volt/io.h>
 #include <volt/name.h>
 
@@ -31,7 +30,6 @@
 #include "program/site.h"
 
 enum { EXIT_WRONG = 2, START_WORDS = 512 };
-enum { START_CPUS_PER_WORKER = 4, START_WORKERS_MAX = 8 };
 
 /* What has been made of one gate before the runtime runs. */
 struct start_gate {
@@ -214,16 +212,6 @@ static const volt_io_kind *start_io(enum io_choice choice) {
   return volt_io_epoll();
 }
 
-/* A transaction costs a server many times what it costs us, so one worker serves what servers on
- * several CPUs can do. One more than that makes each transaction dearer: the workers wake each other,
- * and take CPUs from what is beside them. */
-static uint32_t start_workers(const struct settings *settings) {
-  if (settings->workers) return settings->workers;
-  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  long workers = cpus / START_CPUS_PER_WORKER;
-  return workers < 1 ? 1 : workers > START_WORKERS_MAX ? START_WORKERS_MAX : (uint32_t)workers;
-}
-
 static bool start_log(const struct settings *settings) {
   const char *what = "";
   int result = log_start(&settings->log, &settings->access, &what);
@@ -236,7 +224,7 @@ static bool start_log(const struct settings *settings) {
 
 static bool start_runtime(struct program *p, const struct settings *settings) {
   const volt_rt_config config = {
-      .workers = start_workers(settings), .io = start_io(settings->io), .thread_prefix = "gate"};
+      .workers = settings->workers, .io = start_io(settings->io), .thread_prefix = "gate"};
   int result = volt_rt_create(&p->rt, &config);
   if (result == VOLT_OK) p->began_ns = volt_rt_now_ns(p->rt);
   return result == VOLT_OK || start_complain("cannot start", volt_strerror(result));
@@ -299,7 +287,9 @@ static void start_say(struct start *s) {
   if (budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
     budget_say(&s->program, &budget);
   }
-  unsigned gates = (unsigned)s->settings->gate_count, workers = start_workers(s->settings);
+  volt_rt_stats_of stats;
+  volt_rt_stats(s->program.rt, &stats);
+  unsigned gates = (unsigned)s->settings->gate_count, workers = stats.workers;
   log_line(LOG_INFO, NULL, "voltgate %s runs: %u gate%s, %u worker%s, %s", VOLTGATE_VERSION, gates,
            gates == 1 ? "" : "s", workers, workers == 1 ? "" : "s", volt_rt_io_name(s->program.rt));
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """ledger_test.py PROGRAM [--whole] [test]...: the books of the gate, kept by
-voltgate_ledger: order of admission, limit, permits, and how soon somebody who hangs up has left.
+voltgate_ledger: order of admission, limit, permits, and how soon a client that hangs up has left.
+With one worker, with two and with four.
 
-3,000 connections; --whole or VOLT_TEST_SECONDS from 5 on: 100,000."""
+9,000 connections; --whole or VOLT_TEST_SECONDS from 5 on: 100,000."""
 
 from voltgate_kit import *
 
@@ -15,6 +16,9 @@ def ledger():
 
 def ledger_program():
     return os.path.exists(ledger())
+
+
+WORKERS = (1, 2, 4)
 
 
 def keep_books(phase, connections, limit, window, changes=0, **options):
@@ -51,29 +55,38 @@ def said(found):
             f"moved by {found['displacement']}, {found['seconds']} s")
 
 
+def with_workers(keep):
+    """The same books with one worker, with two and with four."""
+    return "; ".join(f"{workers}: {keep(workers)}" for workers in WORKERS)
+
+
 def test_limit_1():
     """limit 1: no inversion against the order of accept"""
-    found = keep_books("order", many(1000, 40000), 1, 300)
-    equal(found["inversions"], "0", "inversions")
-    return said(found)
+    def keep(workers):
+        found = keep_books("order", many(1000, 40000), 1, 300, workers=workers)
+        equal(found["inversions"], "0", "inversions")
+        return said(found)
+    return with_workers(keep)
 
 
 def test_limit_8():
-    """limit 8: nobody is moved by 8 places"""
-    return said(keep_books("order", many(700, 20000), 8, 300))
+    """limit 8: no client is moved by 8 places"""
+    return with_workers(lambda w: said(keep_books("order", many(700, 20000), 8, 300, workers=w)))
 
 
 def test_free():
-    """limit 6, servers that end when they like: nobody is passed"""
-    return said(keep_books("free", many(500, 10000), 6, 200))
+    """limit 6, servers that end when they like: no client is passed"""
+    return with_workers(lambda w: said(keep_books("free", many(500, 10000), 6, 200, workers=w)))
 
 
 def test_changes():
     """the limit is changed over and over, and never exceeded"""
-    first = keep_books("order", many(400, 15000), 8, 200, changes=many(40, 500))
-    second = keep_books("free", many(400, 15000), 8, 200, changes=many(40, 500))
-    equal(int(first["changes"]) + int(second["changes"]), many(80, 1000), "changes")
-    return f"{first['most_open']} and {second['most_open']} open at most"
+    def keep(workers):
+        first = keep_books("order", many(400, 15000), 8, 200, changes=many(40, 500), workers=workers)
+        second = keep_books("free", many(400, 15000), 8, 200, changes=many(40, 500), workers=workers)
+        equal(int(first["changes"]) + int(second["changes"]), many(80, 1000), "changes")
+        return f"{first['most_open']} and {second['most_open']} open at most"
+    return with_workers(keep)
 
 
 def test_leave():
