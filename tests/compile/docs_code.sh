@@ -9,11 +9,12 @@
 #   c task NAME   statements of a task whose struct is `struct NAME`: `self` and `ctx` are there
 #   c fragment    a shape with "..." in it: not compiled
 #   c not volt    another library's code: not compiled
+#   c of FILE     stands so in that file, which is compiled elsewhere: a path from the root of the tree
 # Those of C++ are another file, as C++17, or as C++20 if one of them is a coroutine:
 #   cpp           declarations and functions
 #   cpp body      statements: in a function of their own
 #   cpp coro      statements of a coroutine
-#   cpp fragment  as above
+#   cpp fragment, cpp of FILE  as above
 # Declarations that a reader need not see stand between "<!-- code" and "-->", or "<!-- cpp" and "-->".
 # By hand: docs_code.sh PAGE... looks at these pages only. The quick form has one compiler for each language.
 set -euo pipefail
@@ -112,7 +113,23 @@ compile_cpp() { # <page>: as above
 
 tags() { # <page>...: blocks that begin in another way than the ones above
   grep -nHE '^ *```' "$@" |
-    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|python|sh|sql|cmake|make|go|rust|ini|text|)$' || true
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|c(pp)? of [^ ]+|cpp|cpp body|cpp coro|cpp fragment|python|sh|sql|cmake|make|go|rust|ini|text|)$' || true
+}
+
+quotations() { # <page>: blocks that do not stand so in the file that they are of
+  awk -v page="$1" '
+    function text_of(file,   text, line) {
+      text = "\n"
+      while ((getline line < file) > 0) text = text line "\n"
+      close(file)
+      return text
+    }
+    /^```c(pp)? of / { file = $3; at = FNR; block = "\n"; next }
+    /^```$/ && file {
+      if (block == "\n" || !index(text_of(file), block)) print page ":" at ": not so in " file
+      file = ""
+    }
+    file { block = block $0 "\n" }' "$1"
 }
 
 anchors() { # <page>: its headings, as they are linked to
@@ -195,6 +212,11 @@ printf '%s\n' '<!-- cpp' 'static volt::mutex m;' '-->' '```cpp body' 'volt::lock
 compile_cpp "$page" || { echo "the check refuses C++ that is right" >&2; exit 1; }
 printf '%s\n' '```C' '```' > "$page"
 [[ -n $(tags "$page") ]] || must_fail "a block of an unknown kind"
+printf '%s\n' one two three > "$scratch/file"
+printf '%s\n' "\`\`\`c of $scratch/file" two three '```' > "$page"
+[[ -z $(quotations "$page") ]] || must_fail "that a quotation stands in its file"
+printf '%s\n' "\`\`\`c of $scratch/file" one three '```' "\`\`\`cpp of $scratch/gone" one '```' > "$page"
+[[ $(quotations "$page" | wc -l) == 2 ]] || must_fail "a quotation that is not so in its file, or of no file"
 printf '%s\n' '# One' '[1](nowhere.md)' '[2](#two)' '[3](#one)' '[4](page.md)' > "$page"
 [[ $(links "$page" | wc -l) == 2 ]] || must_fail "a link to no file, or to no heading"
 printf 'VOLT_API int volt_%s(void);\n' a b c_ > "$header"
@@ -218,6 +240,7 @@ done
 wrong=$(
   tags "${pages[@]}"
   for page in "${pages[@]}"; do links "$page"; done
+  for page in "${pages[@]}"; do quotations "$page"; done
   missing docs/results.md "${headers[@]}"
   codes docs/results.md "${headers[@]}"
 )
@@ -230,6 +253,7 @@ fi
 count() { cat "${pages[@]}" | grep -cE "$1" || true; }
 ((compiled > 0)) || exit 77
 echo "$(count '^```c(pp)?( body| coro| task .*)?$') blocks in $compiled compilations," \
-  "$(count '^```c(pp)? (fragment|not volt)$') not compiled;" \
+  "$(count '^```c(pp)? (fragment|not volt)$') not compiled," \
+  "$(count '^```c(pp)? of ') quoted;" \
   "$(for page in "${pages[@]}"; do grep -oE '\]\([^) ]+\)' "$page" || true; done | wc -l) links;" \
   "$(functions "${headers[@]}" | wc -l) functions in docs/results.md"
