@@ -22,8 +22,8 @@ WRITTEN = ("*.md", "docs/**/*.md", "examples/*.md", "apps/**/*.md", "bench/**/*.
 PROMISED = ("README.md", "docs/", "examples/", "apps/")  # names of functions there are those of today
 BEGIN = ("README.md", "docs/install.md", "docs/builds.md", "examples/README.md", "apps/README.md",
          "docs/README.md")
-ROOMS = {"guide": "Guide", "primitives": "Primitives", "voltgate": "voltgate", "cluster": "volt_cluster",
-         "": "Design and more", "begin": "Begin"}
+ROOMS = {"guide": "Guide", "recipes": "Recipes", "primitives": "Primitives", "voltgate": "voltgate",
+         "cluster": "volt_cluster", "": "Design and more", "begin": "Begin"}
 SOURCE = (".c", ".h", ".cpp", ".hpp", ".sql", ".py", ".sh", ".ini", ".bt")
 NAMED = re.compile(r"(?P<file>(?:volt/)?\b\w+\.h\b)|(?P<name>\b(?:volt|VOLT)_\w*[A-Za-z0-9]\b)")
 ITEM = re.compile(r"( *)([-*]|\d+\.) +")
