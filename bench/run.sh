@@ -16,10 +16,11 @@
 ## bench spins [ROUNDS]   how long a thread spins before it queues: throughput and the longest wait
 ## bench sight [--save] [--before COMMIT] [OPT...] what dumps, counts, watchers and owners cost, each
 ##                        beside its bar; --before: and the library beside that of that commit
+## bench watched [ROUNDS] what it costs programs of Debian to be run by volt-run: docs/volt-run.md
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    all | bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | ways)
+    all | bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | watched | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -281,6 +282,13 @@ io_peer() { # <name> <package>...
 
 io_daemon() { # <program>
   daemon "$1" || run+=(--left-out "$1" 'it cannot be fetched')
+}
+
+# Programs under volt-run, beside the same programs alone.
+bench_watched() { # [ROUNDS]
+  need @bench +pigz +xz-utils +zstd +memcached +redis-server +redis-tools
+  build bench volt_run
+  python tools/volt-run/tests/overhead.py "$(build_dir bench)/tools/volt-run/volt-run" "$@"
 }
 
 # The gate in front of PostgreSQL, beside HAProxy and PgBouncer.

@@ -182,13 +182,13 @@ by_man() {
   echo "$looked manual pages were read"
 }
 
-# volt-top and its page; it needs no library of volt.
-by_top() {
-  local page=$prefix/share/man/man1/volt-top.1
-  [[ $("$prefix/bin/volt-top" --help) == 'usage: volt-top'* ]] || fail 'volt-top was not installed'
-  ! readelf -d "$prefix/bin/volt-top" | grep 'NEEDED.*libvolt' > /dev/null || fail 'volt-top needs a library of volt'
+# volt-top and volt-run, and their pages; they need no library of volt.
+by_tool() { # <name>
+  local page=$prefix/share/man/man1/$1.1
+  [[ $("$prefix/bin/$1" --help) == "usage: $1"* ]] || fail "$1 was not installed"
+  ! readelf -d "$prefix/bin/$1" | grep 'NEEDED.*libvolt' > /dev/null || fail "$1 needs a library of volt"
   if command -v mandoc > /dev/null; then mandoc -T lint -W warning "$page" || fail "$page: see above"; fi
-  "$prefix/bin/volt-top" --help | grep -oE -- '--[a-z]+' | sort -u | while read -r entry; do
+  "$prefix/bin/$1" --help | grep -oE -- '--[a-z-]+' | sort -u | while read -r entry; do
     grep -qE -- "Fl -${entry#--}( |$)" "$page" || fail "$page does not know $entry"
   done
 }
@@ -245,5 +245,7 @@ by_pkg_config
 by_the_examples
 by_man
 by_gdb
-by_top
+by_tool volt-top
+by_tool volt-run
+[[ $("$prefix/bin/volt-run" sh -c 'echo runs') == runs ]] || fail 'volt-run does not find its library'
 look_at_it

@@ -8,7 +8,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
   [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
     nghttp2-client libpq-dev openssl tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
-    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev'
+    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev'
   [page]='chromium' # 195 MB, of three tests that are skipped without it
   [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
     qemu-user'
@@ -54,6 +54,7 @@ declare -A left_out=(
   [libev-dev]='the bridge to libev'
   [libasio-dev]='waits in Asio: their tests and example'
   [libboost-dev]='volt/asio.hpp compiled with Boost'
+  [libdw-dev]='names of functions and lines in what volt-run says'
   [chromium]='tests of pages in a browser'
 )
 
@@ -99,11 +100,14 @@ is_there() {
     libevent-dev) has_c_header event2/bufferevent.h ;;
     libglib2.0-dev) has_command pkg-config && pkg-config --exists glib-2.0 ;;
     libev-dev) has_c_header ev.h ;;
+    libdw-dev) has_command pkg-config && pkg-config --exists libdw ;;
     libboost-dev) has_cxx_header boost/asio.hpp ;;
     libclang-rt-dev) has_command clang && compgen -G "$(clang -print-runtime-dir)/*.asan*" > /dev/null ;;
     gnuplot-nox) has_command gnuplot ;;
     musl-tools) has_command musl-gcc ;;
     util-linux) has_command unshare ;;
+    xz-utils) has_command xz ;;
+    redis-tools) has_command redis-benchmark ;;
     default-jre-headless) has_command java ;;
     apache2-utils) has_command ab ;;
     nghttp2-client) has_command h2load ;;

@@ -1,0 +1,201 @@
+/* main.c: volt-run: a program with all its locks watched. It becomes that program; a report is made by another
+ * volt-run, which the library begins in it (watch/snapshot.c). */
+#define _GNU_SOURCE /* canonicalize_file_name */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "refuse.h"
+#include "report.h"
+
+enum { EXIT_CANNOT_WATCH = 126, EXIT_NO_PROGRAM = 127, TOP = 10, TOP_MAX = 100000 };
+
+struct options {
+  const char *output, *json, *on_deadlock;
+  unsigned top;
+  bool children;
+  const char *render; /* a descriptor's number: this process makes a report of it */
+  char **program;
+};
+
+static const char usage[] =
+    "usage: volt-run [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "Runs the program, and watches who holds its mutexes, read-write locks and semaphores, and who "
+    "waits for\n"
+    "them: deadlocks are reported as they happen; at the end, and at SIGUSR2, what was waited "
+    "for.\n"
+    "\n"
+    "  -o, --output FILE      append reports to this file instead of standard error\n"
+    "      --json FILE        append each report as a line of JSON\n"
+    "      --top N            so many locks in a report (10)\n"
+    "      --on-deadlock WHAT report (go on), abort (end by SIGABRT), core (the same, with a "
+    "core); report\n"
+    "      --children         programs that it starts report at their end, too\n"
+    "  -h, --help\n";
+
+static bool options_check(const struct options *o) {
+  static const char *const ways[] = {"report", "abort", "core"};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(o->on_deadlock, ways[i]) == 0) return true;
+  }
+  fprintf(stderr, "volt-run: --on-deadlock is report, abort or core, not %s\n", o->on_deadlock);
+  return false;
+}
+
+static enum options_result options_read(struct options *o, int argc, char **argv) {
+  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, CHILDREN, RENDER };
+  static const struct option known[] = {{"output", required_argument, NULL, 'o'},
+                                        {"json", required_argument, NULL, JSON},
+                                        {"top", required_argument, NULL, TOP_OPTION},
+                                        {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
+                                        {"children", no_argument, NULL, CHILDREN},
+                                        {"render", required_argument, NULL, RENDER},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+  for (int option; (option = getopt_long(argc, argv, "+o:h", known, NULL)) != -1;) {
+    switch (option) {
+      case 'o': o->output = optarg; break;
+      case JSON: o->json = optarg; break;
+      case TOP_OPTION:
+        if (!option_unsigned("top", optarg, 1, TOP_MAX, &o->top)) return OPTIONS_WRONG;
+        break;
+      case ON_DEADLOCK: o->on_deadlock = optarg; break;
+      case CHILDREN: o->children = true; break;
+      case RENDER: o->render = optarg; break;
+      case 'h': fputs(usage, stdout); return OPTIONS_HELP_SHOWN;
+      default: return OPTIONS_WRONG;
+    }
+  }
+  o->program = argv + optind;
+  if (!o->render && !*o->program) {
+    fputs(usage, stderr);
+    return OPTIONS_WRONG;
+  }
+  return options_check(o) ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
+/* ---- a report ---- */
+
+/* By one write, so that reports of several threads stand one behind the other. */
+static bool render_write(const char *path, const char *text, size_t size) {
+  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : 2;
+  bool is_done = file >= 0 && write(file, text, size) == (ssize_t)size;
+  if (!is_done && path) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+  if (file >= 0 && path) close(file);
+  return is_done;
+}
+
+static bool render_as(void (*print)(const struct report *r, FILE *to), const struct report *r,
+                      const char *path) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *memory = open_memstream(&text, &size);
+  if (memory) print(r, memory);
+  bool is_done = memory && fclose(memory) == 0 && render_write(path, text, size);
+  free(text);
+  return is_done;
+}
+
+static int render(const struct options *o) {
+  struct report r;
+  uint64_t file;
+  if (!option_number("render", o->render, 0, INT_MAX, &file) ||
+      !report_open(&r, (int)file, o->top)) {
+    return EXIT_FAILURE;
+  }
+  bool is_done = !o->json || render_as(report_json, &r, o->json);
+  if (o->output || !o->json) is_done = render_as(report_text, &r, o->output) && is_done;
+  report_close(&r);
+  return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- the program ---- */
+
+/* Beside this program, where it was built; or where it was installed. */
+static bool find_library(char *to, size_t size, const char *self) {
+  const char *slash = strrchr(self, '/');
+  int parent = slash ? (int)(slash - self) : 0;
+  snprintf(to, size, "%.*s/libvolt-pthread.so", parent, self);
+  if (access(to, R_OK) == 0) return true;
+  snprintf(to, size, "%.*s/" VOLT_RUN_LIBRARY, parent, self);
+  return access(to, R_OK) == 0;
+}
+
+/* As execvp() finds it. Returns false: there is none. */
+static bool find_program(char *to, size_t size, const char *name) {
+  const char *path = getenv("PATH");
+  if (strchr(name, '/') || !path) return snprintf(to, size, "%s", name) < (int)size;
+  for (const char *at = path;;) {
+    size_t length = strcspn(at, ":");
+    snprintf(to, size, "%.*s%s%s", (int)length, at, length ? "/" : "", name);
+    if (access(to, X_OK) == 0) return true;
+    if (at[length] == '\0') return false;
+    at += length + 1;
+  }
+}
+
+/* The program may change its directory, or be in another one by then. */
+static bool set_path(const char *name, const char *path) {
+  char whole[PATH_MAX];
+  if (!path) return unsetenv(name) == 0;
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || !realpath(path, whole)) {
+    fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+    return false;
+  }
+  close(file);
+  return setenv(name, whole, 1) == 0;
+}
+
+static bool set_environment(const struct options *o, const char *self, const char *library) {
+  char preload[2 * PATH_MAX], number[16];
+  const char *others = getenv("LD_PRELOAD");
+  snprintf(preload, sizeof preload, "%s%s%s", library, others && *others ? ":" : "",
+           others ? others : "");
+  bool is_done = set_path("VOLT_RUN_OUTPUT", o->output) && set_path("VOLT_RUN_JSON", o->json);
+  snprintf(number, sizeof number, "%u", o->top);
+  is_done = is_done && setenv("VOLT_RUN_TOP", number, 1) == 0;
+  snprintf(number, sizeof number, "%d", (int)getpid());
+  is_done = is_done && setenv("VOLT_RUN_PID", number, 1) == 0 &&
+            setenv("VOLT_RUN_PROGRAM", self, 1) == 0 &&
+            setenv("VOLT_RUN_ON_DEADLOCK", o->on_deadlock, 1) == 0 &&
+            setenv("LD_PRELOAD", preload, 1) == 0;
+  return is_done &&
+         (o->children ? setenv("VOLT_RUN_CHILDREN", "1", 1) : unsetenv("VOLT_RUN_CHILDREN")) == 0;
+}
+
+static int run(const struct options *o) {
+  char self[PATH_MAX] = "", library[PATH_MAX], program[PATH_MAX];
+  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (size <= 0 || !find_library(library, sizeof library, self)) {
+    fprintf(stderr, "volt-run: libvolt-pthread.so is not where it was installed\n");
+    return EXIT_CANNOT_WATCH;
+  }
+  const char *why =
+      find_program(program, sizeof program, o->program[0]) ? refuse_why(program) : NULL;
+  if (why) {
+    fprintf(stderr, "volt-run: %s cannot be watched: %s\n", program, why);
+    return EXIT_CANNOT_WATCH;
+  }
+  if (!set_environment(o, self, library)) return EXIT_CANNOT_WATCH;
+  execvp(o->program[0], o->program);
+  fprintf(stderr, "volt-run: %s: %s\n", o->program[0], strerror(errno));
+  return errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_WATCH;
+}
+
+int main(int argc, char **argv) {
+  struct options o = {.on_deadlock = "report", .top = TOP};
+  switch (options_read(&o, argc, argv)) {
+    case OPTIONS_HELP_SHOWN: return EXIT_SUCCESS;
+    case OPTIONS_WRONG: return EXIT_USAGE;
+    case OPTIONS_RUN: break;
+  }
+  return o.render ? render(&o) : run(&o);
+}

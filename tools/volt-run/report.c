@@ -1,0 +1,122 @@
+/* report.c: reads a copy of the books, and what both kinds of report want to know of it. */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static bool report_is_whole(const struct snapshot *s, size_t size) {
+  if (size < sizeof *s || memcmp(s->magic, SNAPSHOT_MAGIC, sizeof s->magic) != 0) return false;
+  if (s->size_of_thread != sizeof(struct books_thread) ||
+      s->size_of_detail != sizeof(struct books_detail) ||
+      s->size_of_lock != sizeof(struct books_lock))
+    return false;
+  if (s->thread_count > BOOKS_THREADS || s->detail_count > BOOKS_DETAILS ||
+      s->lock_count > BOOKS_LOCKS)
+    return false;
+  return size >= sizeof *s + (size_t)s->thread_count * s->size_of_thread +
+                     (size_t)s->detail_count * s->size_of_detail +
+                     (size_t)s->lock_count * s->size_of_lock;
+}
+
+static const struct report *sorted; /* for the comparison below */
+
+static int report_compare(const void *a, const void *b) {
+  uint64_t left = atomic_load(&sorted->detail[*(const uint32_t *)a].waited_ns);
+  uint64_t right = atomic_load(&sorted->detail[*(const uint32_t *)b].waited_ns);
+  return left < right ? 1 : left > right ? -1 : 0;
+}
+
+static bool report_sort(struct report *r) {
+  r->order = (uint32_t *)calloc(r->s->detail_count + 1u, sizeof *r->order);
+  if (!r->order) return false;
+  for (uint32_t i = 1; i <= r->s->detail_count; i++) {
+    if (r->detail[i].lock) r->order[r->ordered++] = i;
+  }
+  sorted = r;
+  qsort(r->order, r->ordered, sizeof *r->order, report_compare);
+  return true;
+}
+
+bool report_open(struct report *r, int file, unsigned top) {
+  struct stat is;
+  memset(r, 0, sizeof *r);
+  r->top = top;
+  void *memory = MAP_FAILED;
+  if (fstat(file, &is) == 0 && is.st_size > 0) {
+    memory = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  }
+  r->s = (const struct snapshot *)memory;
+  if (memory == MAP_FAILED || !report_is_whole(r->s, (size_t)is.st_size)) {
+    fprintf(stderr,
+            "volt-run: the copy that a report is made of is of another version of volt-run\n");
+    return false;
+  }
+  char *at = (char *)memory + sizeof *r->s;
+  r->thread = (struct books_thread *)(void *)at - 1;
+  at += (size_t)r->s->thread_count * r->s->size_of_thread;
+  r->detail = (struct books_detail *)(void *)at - 1;
+  at += (size_t)r->s->detail_count * r->s->size_of_detail;
+  r->lock = (struct books_lock *)(void *)at - 1;
+  at += (size_t)r->s->lock_count * r->s->size_of_lock;
+  r->symbols = symbols_open(at, (size_t)((char *)memory + is.st_size - at));
+  return r->symbols && report_sort(r);
+}
+
+void report_close(struct report *r) {
+  symbols_close(r->symbols);
+  free(r->order);
+}
+
+const char *report_kind(const struct books_lock *l) {
+  static const char *const kinds[] = {"mutex", "read-write lock", "condition variable", "semaphore",
+                                      "barrier"};
+  return l->kind < 5 ? kinds[l->kind] : "object";
+}
+
+const char *report_fault(uint32_t fault) {
+  switch (fault) {
+    case BOOKS_FOREIGN_UNLOCK: return "unlocked by a thread that had not locked it";
+    case BOOKS_HELD_DESTROY: return "destroyed while a thread held it";
+    case BOOKS_AWAITED_DESTROY: return "destroyed while a thread waited for it";
+    default: return "";
+  }
+}
+
+bool report_holds(const struct report *r, uint32_t thread, uint32_t lock) {
+  const struct books_thread *t = &r->thread[thread];
+  if (atomic_load(&r->lock[lock].owner) == books_tag(t)) return true;
+  for (uint32_t i = 0; i < atomic_load(&t->held_count) && i < BOOKS_HELD; i++) {
+    if (t->held[i].lock == lock && t->held[i].generation == atomic_load(&r->lock[lock].generation))
+      return true;
+  }
+  return false;
+}
+
+uint64_t report_quantile(const _Atomic uint32_t *times, double share, uint64_t longest) {
+  uint64_t all = 0, seen = 0;
+  for (int i = 0; i < BOOKS_TIMES; i++) all += atomic_load(&times[i]);
+  for (uint32_t i = 0; i < BOOKS_TIMES; i++) {
+    seen += atomic_load(&times[i]);
+    if (seen == 0 || (double)seen < share * (double)all) continue;
+    uint64_t end = books_time_end(i);
+    return end < longest ? end : longest;
+  }
+  return 0;
+}
+
+struct report_sums report_sum(const struct report *r) {
+  struct report_sums sums = {0};
+  for (uint32_t i = 0; i < r->ordered; i++) {
+    const struct books_detail *d = &r->detail[r->order[i]];
+    if (r->lock[d->lock].kind == BOOKS_CONDITION) continue;
+    sums.waits += atomic_load(&d->waits);
+    sums.waited_ns += atomic_load(&d->waited_ns);
+  }
+  for (uint32_t i = 1; i <= r->s->thread_count; i++)
+    sums.threads += atomic_load(&r->thread[i].tid) > 0;
+  for (uint32_t i = 1; i <= r->s->lock_count; i++)
+    sums.objects += atomic_load(&r->lock[i].address) != 0;
+  return sums;
+}

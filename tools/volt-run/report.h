@@ -1,0 +1,47 @@
+/* report.h: a copy of the books, as text and as JSON. */
+#ifndef VOLT_RUN_REPORT_H
+#define VOLT_RUN_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "symbols.h"
+#include "watch/snapshot.h"
+
+struct report {
+  const struct snapshot *s;
+  struct books_thread *thread; /* thread[1] is the first */
+  struct books_detail *detail;
+  struct books_lock *lock;
+  struct symbols *symbols;
+  uint32_t *order; /* of the details: those first for which threads have waited longest in all */
+  uint32_t ordered;
+  unsigned top; /* how many of them are said */
+};
+
+/* Map the copy in this descriptor. Returns false: it is none; standard error says so. */
+bool report_open(struct report *r, int file, unsigned top);
+void report_close(struct report *r);
+
+void report_text(const struct report *r, FILE *to);
+void report_json(const struct report *r, FILE *to);
+
+const char *report_kind(const struct books_lock *l);
+const char *report_fault(uint32_t fault);
+
+/* Whether this thread holds it, shared or alone. */
+bool report_holds(const struct report *r, uint32_t thread, uint32_t lock);
+
+/* The time that this share of a histogram does not exceed, at most as long as the longest. */
+uint64_t report_quantile(const _Atomic uint32_t *times, double share, uint64_t longest);
+
+/* Some of what both kinds of report say. */
+struct report_sums {
+  uint64_t waits, waited_ns;
+  uint32_t threads; /* that are there now */
+  uint32_t objects;
+};
+struct report_sums report_sum(const struct report *r);
+
+#endif

@@ -1,0 +1,17 @@
+/* symbols.h: what an address of a process is: a function, its file and line. */
+#ifndef VOLT_RUN_SYMBOLS_H
+#define VOLT_RUN_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+
+/* maps: the text of /proc/PID/maps. Returns NULL: there is no memory. */
+struct symbols *symbols_open(const char *maps, size_t size);
+void symbols_close(struct symbols *s);
+
+/* Write "function (file.c:12)", "function in libx.so" or "libx.so+0x123". at: where a call returns to. */
+void symbols_text(struct symbols *s, uintptr_t at, char *to, size_t size);
+
+#endif

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""overhead.py VOLT_RUN [ROUNDS]: what it costs programs of Debian to be watched: their CPU time, with volt-run and
+without, one after the other in each round; the medians of the rounds, and of their ratios."""
+
+import os
+import random
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+RUN = sys.argv[1]
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def children_cpu():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def whole(command, data):
+    """A program from its start to its end."""
+    before = children_cpu()
+    subprocess.run(command, input=data, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return children_cpu() - before
+
+
+def cpu_of(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def served(command, port, load):
+    """A server while it is loaded."""
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(500):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        before = cpu_of(server.pid)
+        load(port)
+        return cpu_of(server.pid) - before
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def memcached_client(port, seed):
+    """Pipelines of 100: a tenth of them set, the others get."""
+    chance = random.Random(seed)
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        answers = s.makefile("rb")
+        for _ in range(1500):
+            wanted, text = 0, []
+            for _ in range(100):
+                key = chance.randrange(1000)
+                if chance.random() < 0.1:
+                    text.append(b"set k%d 0 0 8\r\n12345678\r\n" % key)
+                else:
+                    text.append(b"get k%d\r\n" % key)
+            s.sendall(b"".join(text))
+            while wanted < 100:
+                line = answers.readline()
+                wanted += line in (b"END\r\n", b"STORED\r\n")
+
+
+def memcached_load(port):
+    threads = [threading.Thread(target=memcached_client, args=(port, seed)) for seed in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def redis_load(port):
+    subprocess.run(["redis-benchmark", "-p", str(port), "-n", "300000", "-P", "16", "-c", "32", "-t", "set,get",
+                    "-q"], stdout=subprocess.DEVNULL, check=True)
+
+
+def rows():
+    data = b"".join(random.Random(1).randbytes(64).hex().encode() * 2 for _ in range(160000))
+    for name, command in (("pigz -p 4", ["pigz", "-p", "4", "-c"]), ("xz -T2 -1", ["xz", "-T2", "-1", "-c"]),
+                          ("zstd -T4 -9", ["zstd", "-T4", "-9", "-q", "-c"])):
+        yield name, lambda before, c=command: whole([*before, *c], data)
+    yield "memcached -t 4", lambda before: with_port(
+        before, lambda p: ["memcached", "-u", "nobody", "-t", "4", "-p", str(p), "-U", "0"], memcached_load)
+    yield "redis-server, 2 threads of I/O", lambda before: with_port(
+        before, lambda p: ["redis-server", "--port", str(p), "--save", "", "--io-threads", "2"], redis_load)
+
+
+def with_port(before, command, load):
+    port = free_port()
+    return served([*before, *command(port)], port, load)
+
+
+ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
+
+
+def main():
+    print("| program | without, CPU s | watched | ratio | |\n| --- | --: | --: | --: | --- |")
+    with tempfile.TemporaryDirectory() as directory:
+        watched = [RUN, "--output", f"{directory}/report"]
+        for name, measure in (row for row in rows() if row[0].startswith(ONLY)):
+            try:
+                pairs = []
+                for _ in range(ROUNDS):
+                    both = [(False, []), (True, watched)]
+                    random.shuffle(both)
+                    found = {is_watched: measure(before) for is_watched, before in both}
+                    pairs.append((found[False], found[True]))
+            except FileNotFoundError as missing:
+                print(f"| {name} | | | | there is no {missing.filename} |")
+                continue
+            ratios = sorted(b / a for a, b in pairs)
+            print(f"| {name} | {statistics.median(a for a, _ in pairs):.2f} | {statistics.median(b for _, b in pairs):.2f} "
+                  f"| {statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |", flush=True)
+
+
+main()

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""run_test.py VOLT_RUN PLANTED [--whole]: volt-run on a program in which faults are planted (planted.c), and on
+programs of this machine. Nothing here depends on how fast anything is: a deadlock ends the program."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+RUN, PLANTED = sys.argv[1:3]
+WHOLE = "--whole" in sys.argv
+SEED = int(os.environ.get("VOLT_TEST_SEED") or time.time()) % 1000000
+LIMIT = 60
+failures = 0
+
+
+class Skip(Exception):
+    pass
+
+
+def require(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def equal(found, expected, what):
+    require(found == expected, f"{what}: {found!r}, not {expected!r}")
+
+
+class Watched:
+    """A program under volt-run, until its end."""
+
+    def __init__(self, *command, options=(), env=None):
+        self.reports = []
+        with tempfile.TemporaryDirectory() as directory:
+            path, text = f"{directory}/json", f"{directory}/text"
+            done = subprocess.run([RUN, "--json", path, "--output", text, *options, *command], timeout=LIMIT,
+                                  capture_output=True, text=True, env={**os.environ, **(env or {})})
+            self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+            self.text = open(text).read() if os.path.exists(text) else ""
+            if os.path.exists(path):
+                self.reports = [json.loads(line) for line in open(path)]
+
+    def report(self, why):
+        found = [r for r in self.reports if r["why"] == why]
+        equal(len(found), 1, f"reports of {why} ({self.err})")
+        return found[0]
+
+    def deadlocks(self):
+        return [r for r in self.reports if r["why"] == "deadlock"]
+
+
+def planted(*arguments, options=("--on-deadlock", "abort")):
+    return Watched(PLANTED, *map(str, arguments), options=options)
+
+
+def functions(stack):
+    return [place.split(" ")[0] for place in stack]
+
+
+# ---- deadlocks ----
+
+def circles():
+    """circles of 2 to 8 threads by seeds: each is reported, with all that are in it, and no other thread"""
+    count = 100 if WHOLE else 12
+    for seed in range(SEED, SEED + count):
+        run = planted("circle", seed)
+        equal(run.code, -signal.SIGABRT, f"seed {seed}: exit code; {run.err}")
+        circle = run.report("deadlock")["circle"]
+        threads = int(run.out.split()[0])
+        equal(len(circle), threads, f"seed {seed}: threads in the circle")
+        equal({c["thread"]["name"] for c in circle}, {f"planted-{i}" for i in range(threads)}, f"seed {seed}")
+        for here, following in zip(circle, circle[1:] + circle[:1]):
+            require("circle_thread" in functions(here["stack"]), f"seed {seed}: {here['stack']}")
+            lock = here["waits_for"]
+            if lock["kind"] in ("mutex", "read-write lock"):
+                held = [h["address"] for h in following["holds"]]
+                require(lock["address"] in held, f"seed {seed}: {lock} is not held: {following}")
+        equal(len(run.text.split("deadlock in ")), 2, "the same as text")
+    return f"{count} circles from seed {SEED} on"
+
+
+def itself():
+    """a thread that locks a mutex twice"""
+    run = planted("itself")
+    equal(run.code, -signal.SIGABRT, "exit code")
+    circle = run.report("deadlock")["circle"]
+    equal((len(circle), circle[0]["stack"][0].split(" ")[0]), (1, "itself"), "the circle")
+    require("1 thread waits for itself" in run.text, run.text)
+
+
+def readers():
+    """a reader that reads again behind a writer"""
+    run = planted("readers")
+    equal(run.code, -signal.SIGABRT, "exit code")
+    equal([c["waits_for"]["kind"] for c in run.report("deadlock")["circle"]], ["read-write lock"] * 2, "kinds")
+
+
+def circles_of_two():
+    """one that waits for a condition, and cannot come back; mutexes with priorities, and a signal that comes again"""
+    for what, kinds in (("condition", ["mutex", "mutex"]), ("priority", ["mutex", "mutex"])):
+        run = planted(what)
+        equal(run.code, -signal.SIGABRT, f"{what}: exit code; {run.err}")
+        equal([c["waits_for"]["kind"] for c in run.report("deadlock")["circle"]], kinds, what)
+
+
+def goes_on():
+    """--on-deadlock report: the program stands still, and is asked for what it does"""
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/json"
+        program = subprocess.Popen([RUN, "--json", path, PLANTED, "circle", "7"], stdout=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: os.path.exists(path) and open(path).read().count("\n") == 1, "it is reported")
+            program.send_signal(signal.SIGUSR2)
+            wait_for(lambda: open(path).read().count("\n") == 2, "it answers")
+            equal([json.loads(line)["why"] for line in open(path)], ["deadlock", "asked"], "reports")
+            equal(program.poll(), None, "it goes on")
+        finally:
+            program.kill()
+            program.wait()
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        require(time.monotonic() < end, f"not within {LIMIT} s: {what}")
+        time.sleep(0.01)
+
+
+def no_false_alarm():
+    """8 threads, locks taken in order, by calls with and without a time: no deadlock is reported"""
+    count = 50 if WHOLE else 4
+    for seed in range(SEED, SEED + count):
+        run = planted("crowd", seed)
+        equal((run.code, run.deadlocks()), (0, []), f"seed {seed}: {run.err}")
+        require(run.report("end")["waits"] > 0, "its threads have waited")
+    return f"{count} crowds from seed {SEED} on"
+
+
+# ---- what it says of waits ----
+
+def lock_of(report, function, kind="mutex"):
+    found = [lock for lock in report["locks"] if lock["kind"] == kind and lock["made_at"].startswith(function)]
+    require(found, f"no {kind} of {function}: {[(k['kind'], k['made_at']) for k in report['locks']]}")
+    return found[0]
+
+
+def hold():
+    """the longest wait, and the hold that it waited for: how long, by which thread, where"""
+    run = planted("hold")
+    equal(run.code, 0, run.err)
+    lock = lock_of(run.report("end"), "keep_it_long")
+    equal((lock["acquires"], lock["waits"]), (4, 2), "acquires and waits")
+    require(lock["longest_wait"]["ns"] >= 40e6, lock["longest_wait"])
+    require("want_it" in functions(lock["longest_wait"]["stack"]), lock["longest_wait"])
+    require(lock["longest_hold"]["ns"] >= 50e6, lock["longest_hold"])
+    equal(functions(lock["longest_hold"]["stack"])[:2], ["keep_it_long", "keeper"], "who gave it back")
+    require("keep_it_long (planted.c:" in run.text or "keep_it_long in " in run.text, run.text)
+
+
+def conditions():
+    """signals that meet no waiter, and a thread that is woken for nothing"""
+    run = planted("conditions")
+    equal(run.code, 0, run.err)
+    condition = lock_of(run.report("end"), "conditions", "condition variable")
+    found = tuple(condition[name] for name in ("waits", "signals", "signals_to_none", "waits_again"))
+    equal(found, (2, 4, 2, 1), "waits, signals, signals to none, waits again")
+
+
+def wrong():
+    """a mutex unlocked by another thread, and one destroyed while it is held"""
+    run = planted("wrong")
+    equal(run.code, 0, run.err)
+    faults = {lock["fault"]: lock["fault_at"]["stack"][0] for lock in run.report("end")["locks"] if lock["faults"]}
+    equal(set(faults), {"unlocked by a thread that had not locked it", "destroyed while a thread held it"}, "faults")
+    require(all(place.startswith("wrong") for place in faults.values()), faults)
+
+
+def as_with_glibc():
+    """cancel, fork, signal handlers, edges: the program does what it does without volt-run, and nothing is said wrongly"""
+    for what in ("cancel", "fork", "handler", "strict", "nothing"):
+        run = planted(what)
+        equal((run.code, run.out, run.err), (0, "", ""), what)
+        equal(run.deadlocks(), [], what)
+        equal([lock["fault"] for r in run.reports for lock in r["locks"] if lock["faults"]], [], f"{what}: faults")
+
+
+# ---- programs that are there ----
+
+def programs():
+    """programs of this machine print what they print without it, and end with the same code"""
+    data = os.urandom(1 << 16) * 16
+    tried = []
+    for command in (["python3", "-c", "import threading as t; s=t.Semaphore(0); "
+                     "x=[t.Thread(target=s.release) for _ in range(20)]; [a.start() for a in x]; "
+                     "[s.acquire() for _ in x]; [a.join() for a in x]; print('done')"],
+                    ["sort", "--parallel=2"], ["xz", "-T2", "-c"], ["zstd", "-T2", "-q", "-c"], ["pigz", "-n", "-c"],
+                    ["sh", "-c", "exit 7"], ["false"]):
+        try:
+            plain = subprocess.run(command, input=data, capture_output=True, timeout=LIMIT)
+        except FileNotFoundError:
+            continue
+        run = subprocess.run([RUN, *command], input=data, capture_output=True, timeout=LIMIT)
+        equal((run.returncode, run.stdout == plain.stdout), (plain.returncode, True), command)
+        require(b"deadlock" not in run.stderr and b"wrong:" not in run.stderr, run.stderr)
+        tried.append(command[0])
+    return ", ".join(tried)
+
+
+# ---- its own command line ----
+
+def refused():
+    """what cannot be watched is refused, with a word"""
+    with tempfile.TemporaryDirectory() as directory:
+        static = f"{directory}/static"
+        source = "int main(void) { return 0; }"
+        compiled = subprocess.run(["cc", "-static", "-x", "c", "-", "-o", static], input=source, text=True,
+                                  capture_output=True)
+        if compiled.returncode == 0:
+            run = Watched(static)
+            equal(run.code, 126, "exit code")
+            require("linked statically" in run.err, run.err)
+    for options, words in ((("--top", "0", "true"), "--top"),
+                           (("--on-deadlock", "x", "true"), "is report, abort or core"), ((), "usage:")):
+        done = subprocess.run([RUN, *options], capture_output=True, text=True, timeout=LIMIT)
+        equal(done.returncode, 2, options)
+        require(words in done.stderr, done.stderr)
+    done = subprocess.run([RUN, "/no/such/program"], capture_output=True, text=True, timeout=LIMIT)
+    equal(done.returncode, 127, "no program")
+    done = subprocess.run([RUN, "--output", "/no/such/file", "true"], capture_output=True, text=True, timeout=LIMIT)
+    equal((done.returncode, "/no/such/file" in done.stderr), (126, True), "no file")
+
+
+def main():
+    global failures
+    for check in (circles, itself, readers, circles_of_two, goes_on, no_false_alarm, hold, conditions, wrong, as_with_glibc, programs,
+                  refused):
+        try:
+            said = check()
+            print(f"ok: {check.__doc__}{f': {said}' if said else ''}", flush=True)
+        except Exception as e:
+            failures += 1
+            print(f"FAILED: {check.__doc__}: {type(e).__name__}: {e}", flush=True)
+    sys.exit(1 if failures else 0)
+
+
+main()

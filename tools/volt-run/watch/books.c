@@ -1,0 +1,250 @@
+/* books.c: the books: threads, objects, and the details of those for which a thread has waited.
+ *
+ * Objects are found by their address in lists that only grow at their first member, so they are read without
+ * a lock. Two threads that meet an object for the first time at once: one puts it in, and the other one, whose
+ * compare-and-swap fails, finds it among those that came before what it had seen.
+ * A thread's place is used again once the kernel no longer knows the thread. */
+#define _GNU_SOURCE /* tgkill, SYS_gettid */
+#include "watch/books.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+struct books *watch_books;
+
+BOOKS_OF_THREAD struct books_thread *books_own;
+BOOKS_OF_THREAD uint32_t books_paused;
+
+bool books_begin(void) {
+  void *memory = mmap(NULL, sizeof *watch_books, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  watch_books = (struct books *)memory;
+  return true;
+}
+
+void books_pause(void) {
+  books_paused++;
+}
+
+void books_resume(void) {
+  books_paused--;
+}
+
+uint64_t books_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- threads ---- */
+
+static bool books_is_gone(int32_t tid) {
+  return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+}
+
+static bool books_settle(struct books_thread *t, uint32_t number, int32_t expected, int32_t tid) {
+  if (!atomic_compare_exchange_strong(&t->tid, &expected, tid)) return false;
+  t->number = number;
+  t->life++;
+  t->handle = (uintptr_t)pthread_self();
+  (void)prctl(PR_GET_NAME, t->name);
+  atomic_store(&t->how, BOOKS_RUNS);
+  atomic_store(&t->waits_for, 0);
+  atomic_store(&t->checks, 0);
+  atomic_store(&t->comes_back_by, 0);
+  atomic_store(&t->held_count, 0);
+  atomic_fetch_add(&t->changes, 1);
+  t->last_condition = 0;
+  t->waits = t->waited_ns = 0;
+  return true;
+}
+
+/* The place of a thread that has ended, among some. What it held, no thread holds from then on. */
+static struct books_thread *books_used_place(int32_t tid, uint32_t count) {
+  static _Atomic uint32_t turn;
+  for (int tries = 0; tries < 4 && count > 0; tries++) {
+    uint32_t number = atomic_fetch_add(&turn, 1) % count + 1;
+    struct books_thread *t = &watch_books->thread[number];
+    int32_t old = atomic_load(&t->tid);
+    bool is_free = old == 0 || books_is_gone(old);
+    if (is_free && books_settle(t, number, old, tid)) return t;
+  }
+  return NULL;
+}
+
+struct books_thread *books_new_thread(void) {
+  int error = errno;
+  int32_t tid = (int32_t)syscall(SYS_gettid);
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  struct books_thread *t = books_used_place(tid, count);
+  if (!t && count < BOOKS_THREADS) {
+    uint32_t number = atomic_fetch_add(&watch_books->thread_count, 1) + 1;
+    if (number <= BOOKS_THREADS) {
+      t = &watch_books->thread[number];
+      (void)books_settle(t, number, 0, tid);
+    } else {
+      atomic_fetch_sub(&watch_books->thread_count, 1);
+    }
+  }
+  errno = error;
+  return books_own = t;
+}
+
+uint32_t books_owner(const struct books_lock *l) {
+  uint32_t tag = atomic_load(&l->owner), number = tag & 0xffff;
+  if (number == 0 || number > BOOKS_THREADS) return 0;
+  return books_tag(&watch_books->thread[number]) == tag ? number : 0;
+}
+
+void books_forked(void) {
+  if (!watch_books) return;
+  struct books_thread *own = books_own;
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  for (uint32_t i = 1; i <= count; i++) {
+    struct books_thread *t = &watch_books->thread[i];
+    if (t == own) continue;
+    uint32_t waited = atomic_exchange(&t->waits_for, 0);
+    if (waited) atomic_store(&books_lock(waited)->waiters, 0);
+    atomic_store(&t->how, BOOKS_RUNS);
+    atomic_store(&t->held_count, 0);
+    t->life++; /* what it held, no thread holds */
+    atomic_store(&t->tid, 0);
+  }
+  count = atomic_load(&watch_books->detail_count);
+  for (uint32_t i = 1; i <= count && i <= BOOKS_DETAILS; i++)
+    atomic_flag_clear(&watch_books->detail[i].is_busy);
+  if (own) atomic_store(&own->checks, 0);
+  if (own) atomic_store(&own->tid, (int32_t)syscall(SYS_gettid));
+}
+
+/* ---- objects ---- */
+
+static uint32_t books_bucket(uintptr_t address) {
+  return (uint32_t)((address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BOOKS_BUCKETS;
+}
+
+static uint32_t books_in_list(uint32_t from, uint32_t to, uintptr_t address) {
+  for (uint32_t i = from; i != to;
+       i = atomic_load_explicit(&books_lock(i)->next, memory_order_relaxed)) {
+    if (atomic_load_explicit(&books_lock(i)->address, memory_order_relaxed) == address) return i;
+  }
+  return 0;
+}
+
+static uint32_t books_add(uint32_t bucket, uint32_t first, uintptr_t address, enum books_kind kind,
+                          uintptr_t at) {
+  uint32_t number = atomic_fetch_add(&watch_books->lock_count, 1) + 1;
+  if (number > BOOKS_LOCKS) {
+    atomic_fetch_sub(&watch_books->lock_count, 1);
+    return 0;
+  }
+  struct books_lock *l = books_lock(number);
+  l->kind = (uint16_t)kind;
+  atomic_store_explicit(&l->address, address, memory_order_relaxed);
+  atomic_store_explicit(&l->made_at, at, memory_order_relaxed);
+  for (uint32_t seen = first;;) {
+    atomic_store_explicit(&l->next, seen, memory_order_relaxed);
+    if (atomic_compare_exchange_strong(&watch_books->bucket[bucket], &seen, number)) return number;
+    uint32_t other = books_in_list(seen, first, address);
+    if (!other) continue;
+    atomic_store(&l->address, 0); /* never used: another thread was first */
+    return other;
+  }
+}
+
+uint32_t books_search(struct books_thread *self, const void *object, enum books_kind kind,
+                      uintptr_t at) {
+  uintptr_t address = (uintptr_t)object;
+  uint32_t bucket = books_bucket(address);
+  uint32_t first = atomic_load_explicit(&watch_books->bucket[bucket], memory_order_acquire);
+  uint32_t found = books_in_list(first, 0, address);
+  if (!found) found = books_add(bucket, first, address, kind, at);
+  if (!found) {
+    atomic_fetch_add(&watch_books->unwatched, 1);
+    return 0;
+  }
+  *books_cached(self, object) = found;
+  if (books_lock(found)->kind != kind) { /* the memory was used again */
+    books_lock(found)->kind = (uint16_t)kind;
+    books_made(self, object, kind, at);
+  }
+  return found;
+}
+
+void books_made(struct books_thread *self, const void *object, enum books_kind kind, uintptr_t at) {
+  uint32_t number = books_find(self, object, kind, at);
+  if (!number) return;
+  struct books_lock *l = books_lock(number);
+  l->kind = (uint16_t)kind;
+  atomic_store(&l->owner, 0);
+  atomic_store(&l->flags, 0);
+  atomic_store(&l->waiters, 0);
+  atomic_store(&l->taken_ns, 0);
+  atomic_store(&l->made_at, at);
+  atomic_fetch_add(&l->generation, 1);
+}
+
+struct books_detail *books_detail(uint32_t lock) {
+  struct books_detail *d = books_detail_of(books_lock(lock));
+  if (d) return d;
+  uint32_t number = atomic_fetch_add(&watch_books->detail_count, 1) + 1;
+  if (number > BOOKS_DETAILS) {
+    atomic_fetch_sub(&watch_books->detail_count, 1);
+    return NULL;
+  }
+  watch_books->detail[number].lock = lock;
+  uint32_t none = 0;
+  if (!atomic_compare_exchange_strong(&books_lock(lock)->detail, &none, number)) {
+    watch_books->detail[number].lock = 0; /* never used: another thread was first */
+  }
+  return books_detail_of(books_lock(lock));
+}
+
+/* ---- stacks ---- */
+
+struct books_walk {
+  uintptr_t *stack;
+  uint32_t depth;
+  uintptr_t from;
+  bool is_in; /* it has come to the caller */
+};
+
+static _Unwind_Reason_Code books_frame(struct _Unwind_Context *context, void *ctx) {
+  struct books_walk *walk = (struct books_walk *)ctx;
+  uintptr_t at = _Unwind_GetIP(context);
+  if (at == 0) return _URC_END_OF_STACK;
+  if (at == walk->from) walk->is_in = true;
+  if (walk->is_in) walk->stack[walk->depth++] = at;
+  return walk->depth == BOOKS_DEPTH ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+extern void *__libc_stack_end; /* of the first thread; of glibc */
+
+/* Whether the thread runs on the stack that it was created with. A coroutine's may end in something that is no
+ * address of a function, where the walk would go astray. That of a thread ends below its handle. */
+static bool books_is_on_own_stack(const void *here) {
+  enum { MOST = 256 << 20 };
+  bool is_first = getpid() == (int32_t)syscall(SYS_gettid);
+  uintptr_t end = is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)pthread_self();
+  return (uintptr_t)here < end && end - (uintptr_t)here < MOST;
+}
+
+uint32_t books_stack(uintptr_t *stack, uintptr_t at) {
+  struct books_walk walk = {.stack = stack, .from = at};
+  if (books_is_on_own_stack(&walk)) {
+    books_pause();
+    (void)_Unwind_Backtrace(books_frame, &walk);
+    books_resume();
+  }
+  if (walk.depth == 0) stack[walk.depth++] = at; /* there is no unwind information */
+  return walk.depth;
+}

@@ -1,0 +1,253 @@
+/* circle.c: finds threads that wait for each other for ever.
+ *
+ * The thread whose wait closes a circle finds it: it has put down its own wait before it looks, and so has each
+ * other one, so of two that close it at once one sees the other. What it sees may be passing: a thread that has
+ * got its lock, and has not run since, still seems to wait. So nothing is reported before all of them have
+ * slept for 100 ms without running: their waits have not changed, the kernel says that they sleep, and they have had
+ * no time of a CPU. (One that a signal wakes again and again has: after a second it is enough that all sleep.) A wait
+ * that has a deadline ends by itself, and closes no circle.
+ *
+ * Of several threads that find one circle, the one with the lowest number checks it: those that check run now and
+ * then, so that no other one would ever see them asleep. */
+#define _GNU_SOURCE
+#include "watch/circle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "watch/snapshot.h"
+
+static struct books_thread *thread_of(uint32_t number) {
+  return &watch_books->thread[number];
+}
+
+/* ---- who stands in the way ---- */
+
+/* In memory of its own: a thread's stack may be small. */
+struct search {
+  uint16_t next[BOOKS_THREADS + 1]; /* for which the way came here; 0: not yet */
+  uint16_t open[BOOKS_THREADS + 1];
+  uint32_t open_count;
+};
+
+static void search_add(struct search *s, uint32_t from, uint32_t to) {
+  if (to == 0 || to > BOOKS_THREADS || s->next[to] != 0) return;
+  s->next[to] = (uint16_t)from;
+  s->open[s->open_count++] = (uint16_t)to;
+}
+
+static bool search_holds(const struct books_thread *t, uint32_t lock) {
+  uint32_t held = atomic_load_explicit(&t->held_count, memory_order_acquire);
+  for (uint32_t i = 0; i < held && i < BOOKS_HELD; i++) {
+    if (t->held[i].lock != lock) continue;
+    if (t->held[i].generation == atomic_load(&books_lock(lock)->generation)) return true;
+  }
+  return false;
+}
+
+static bool search_waits_to_write(const struct books_thread *t, uint32_t lock) {
+  return atomic_load(&t->how) == BOOKS_LOCKS_IT && atomic_load(&t->waits_for) == lock;
+}
+
+/* All that hold it shared, or, for one that wants it shared, those that wait for it alone before it. */
+static void search_add_shared(struct search *s, uint32_t from, uint32_t lock, bool is_reader) {
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  for (uint32_t i = 1; i <= count; i++) {
+    const struct books_thread *t = thread_of(i);
+    if (is_reader ? search_waits_to_write(t, lock) : search_holds(t, lock)) search_add(s, from, i);
+  }
+}
+
+static void search_add_joined(struct search *s, uint32_t from, uintptr_t handle) {
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  for (uint32_t i = 1; i <= count; i++) {
+    if (thread_of(i)->handle == handle && atomic_load(&thread_of(i)->tid)) search_add(s, from, i);
+  }
+}
+
+/* Without that mutex it cannot come back, whatever signals it, and whatever its deadline is. */
+static void search_add_mutex(struct search *s, uint32_t from, uint32_t mutex) {
+  if (mutex) search_add(s, from, books_owner(books_lock(mutex)));
+}
+
+static void search_from(struct search *s, uint32_t number) {
+  const struct books_thread *t = thread_of(number);
+  unsigned how = atomic_load(&t->how);
+  uint32_t lock = atomic_load(&t->waits_for);
+  if (how == BOOKS_JOINS) search_add_joined(s, number, atomic_load(&t->joins));
+  if ((how & ~(unsigned)BOOKS_IS_TIMED) == BOOKS_AWAITS_IT)
+    search_add_mutex(s, number, atomic_load(&t->comes_back_by));
+  if (lock == 0 || (how != BOOKS_LOCKS_IT && how != BOOKS_READS_IT))
+    return; /* it has a deadline, or runs */
+  const struct books_lock *l = books_lock(lock);
+  unsigned flags = atomic_load(&l->flags);
+  if ((flags & BOOKS_IS_UNKNOWN) || (l->kind == BOOKS_SEMAPHORE && !(flags & BOOKS_IS_OWNED)))
+    return;
+  uint32_t owner = books_owner(l);
+  if (owner) {
+    search_add(s, number, owner);
+  } else if (l->kind == BOOKS_RWLOCK) {
+    search_add_shared(s, number, lock, how == BOOKS_READS_IT);
+  }
+}
+
+/* ---- a circle ---- */
+
+static void circle_put(struct circle *c, uint32_t number) {
+  const struct books_thread *t = thread_of(number);
+  c->thread[c->count] = number;
+  uint32_t mutex = atomic_load(&t->comes_back_by);
+  c->lock[c->count] = mutex ? mutex : atomic_load(&t->waits_for);
+  c->changes[c->count] = atomic_load(&t->changes);
+  c->count++;
+}
+
+/* The way back from this thread, in the order of waiting. */
+static bool circle_take(struct circle *c, const struct search *s, uint32_t self) {
+  uint32_t back[CIRCLE_MAX], count = 0;
+  for (uint32_t i = self; count < CIRCLE_MAX; i = s->next[i]) {
+    back[count++] = i;
+    if (s->next[i] == self) break;
+    if (count == CIRCLE_MAX) return false;
+  }
+  c->count = 0;
+  circle_put(c, self);
+  while (count-- > 1) circle_put(c, back[count]);
+  return true;
+}
+
+/* Whether the holder runs, so that there is no circle: most waits are like that. */
+static bool circle_is_none(const struct books_thread *self) {
+  uint32_t lock = atomic_load(&self->waits_for);
+  uint32_t owner = lock ? books_owner(books_lock(lock)) : 0;
+  return owner && owner != self->number && atomic_load(&thread_of(owner)->how) == BOOKS_RUNS;
+}
+
+bool circle_find(const struct books_thread *self, struct circle *c) {
+  if (circle_is_none(self)) return false;
+  void *memory =
+      mmap(NULL, sizeof(struct search), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  struct search *s = (struct search *)memory;
+  search_from(s, self->number);
+  for (uint32_t at = 0; at < s->open_count && s->next[self->number] == 0; at++)
+    search_from(s, s->open[at]);
+  bool is_found = s->next[self->number] != 0 && circle_take(c, s, self->number);
+  munmap(memory, sizeof(struct search));
+  return is_found;
+}
+
+/* may_run: for a signal. */
+static bool circle_is_same(const struct circle *a, const struct circle *b,
+                           const struct books_thread *self, bool may_run) {
+  if (a->count != b->count) return false;
+  for (uint32_t i = 0; i < a->count; i++) {
+    bool is_same =
+        a->thread[i] == b->thread[i] && a->lock[i] == b->lock[i] && a->changes[i] == b->changes[i];
+    if (!is_same || b->ran_ns[i] == CIRCLE_IS_AWAKE) return false;
+    if (a->thread[i] != self->number && !may_run && a->ran_ns[i] != b->ran_ns[i]) return false;
+  }
+  return true;
+}
+
+/* ---- whether they run ---- */
+
+static char *path_put(char *to, uint32_t number) {
+  char digits[12];
+  int count = 0;
+  for (; number > 0; number /= 10) digits[count++] = (char)('0' + number % 10);
+  while (count > 0) *to++ = digits[--count];
+  return to;
+}
+
+/* The beginning of a file of the kernel's about this thread, as text. Returns false: it is not there. */
+static bool kernel_says(const struct books_thread *t, const char *name, char *text, size_t size) {
+  char path[64] = "/proc/self/task/";
+  char *end = path_put(path + strlen(path), (uint32_t)atomic_load(&t->tid));
+  strcpy(end, name);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = file >= 0 ? read(file, text, size - 1) : -1;
+  if (file >= 0) close(file);
+  text[n > 0 ? n : 0] = '\0';
+  return n > 0;
+}
+
+/* How long it has run in all; CIRCLE_IS_AWAKE: it is not asleep. Without /proc always the same. */
+static uint64_t ran_ns_of(const struct books_thread *t) {
+  char text[128];
+  uint64_t ns = 0;
+  const char *end = kernel_says(t, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+  if (end && end[1] == ' ' && end[2] != 'S' && end[2] != 'D') return CIRCLE_IS_AWAKE;
+  if (!kernel_says(t, "/schedstat", text, sizeof text)) return 0;
+  for (const char *at = text; *at >= '0' && *at <= '9'; at++) ns = ns * 10 + (uint64_t)(*at - '0');
+  return ns;
+}
+
+/* Its calls of the kernel are no place to cancel the thread. */
+static void circle_take_times(struct circle *c, const struct books_thread *self) {
+  int state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  for (uint32_t i = 0; i < c->count; i++) {
+    c->ran_ns[i] = c->thread[i] == self->number ? 0 : ran_ns_of(thread_of(c->thread[i]));
+  }
+  pthread_setcancelstate(state, &state);
+}
+
+/* ---- the check ---- */
+
+/* Whether no other thread of it has reported it: that is noted at the first of them. */
+static bool circle_is_new(const struct circle *c) {
+  uint32_t first = 0;
+  for (uint32_t i = 1; i < c->count; i++) {
+    if (c->thread[i] < c->thread[first]) first = i;
+  }
+  return atomic_exchange(&thread_of(c->thread[first])->reported, c->changes[first]) !=
+         c->changes[first];
+}
+
+/* Of several that check one circle only the first one goes on: a thread that checks runs now and then. */
+static bool circle_is_checked_before(const struct circle *c, const struct books_thread *self) {
+  for (uint32_t i = 0; i < c->count; i++) {
+    if (c->thread[i] < self->number && atomic_load(&thread_of(c->thread[i])->checks)) return true;
+  }
+  return false;
+}
+
+/* Of a circle that seems to be there. Returns what circle_check() does; *is_over: there is nothing more to look
+ * for. */
+static int circle_watch(struct wait *w, int (*attempt)(void *object, const struct timespec *until),
+                        void *object, bool *is_over) {
+  struct circle before, after;
+  for (unsigned rounds = 1;
+       circle_find(w->self, &before) && !circle_is_checked_before(&before, w->self); rounds++) {
+    circle_take_times(&before, w->self);
+    uint64_t until_ns = books_now_ns() + CIRCLE_TRY_MS * UINT64_C(1000000);
+    const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+    int result = attempt(object, &until);
+    *is_over = result != ETIMEDOUT || !circle_find(w->self, &after);
+    if (*is_over) return result;
+    circle_take_times(&after, w->self);
+    *is_over = circle_is_same(&before, &after, w->self, rounds > CIRCLE_ROUNDS);
+    if (*is_over && circle_is_new(&after)) snapshot_of_deadlock(&after);
+    if (*is_over) return ETIMEDOUT;
+  }
+  return ETIMEDOUT;
+}
+
+/* When it has said that it no longer checks, it looks once more: another thread may just have left it to it. */
+int circle_check(struct wait *w, int (*attempt)(void *object, const struct timespec *until),
+                 void *object) {
+  struct circle c;
+  bool is_over = false;
+  int result;
+  do {
+    atomic_store(&w->self->checks, 1);
+    result = circle_watch(w, attempt, object, &is_over);
+    atomic_store(&w->self->checks, 0);
+  } while (!is_over && circle_find(w->self, &c) && !circle_is_checked_before(&c, w->self));
+  return result;
+}

@@ -1,0 +1,67 @@
+/* real.c: finds the functions of glibc that ours stand before, and asks whether it is a glibc that is known. */
+#define _GNU_SOURCE /* RTLD_NEXT, dlvsym */
+#include "watch/real.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+struct real real;
+
+/* Of condition variables there are two versions: an old one, which is smaller, and that of today. */
+#ifdef __x86_64__
+#define REAL_CONDITION_VERSION "GLIBC_2.3.2"
+#else
+#define REAL_CONDITION_VERSION "GLIBC_2.17"
+#endif
+
+static bool real_has_versions(const char *name) {
+  return strncmp(name, "pthread_cond_", 13) == 0 && strcmp(name, "pthread_cond_clockwait") != 0;
+}
+
+/* A search that finds nothing allocates, and so may call a mutex of the program's allocator. */
+static void *real_symbol(const char *name) {
+  void *found = NULL;
+  if (real_has_versions(name)) found = dlvsym(RTLD_NEXT, name, REAL_CONDITION_VERSION);
+  if (!found) found = dlsym(RTLD_NEXT, name);
+  if (found) return found;
+  static const char words[] =
+      "volt-run: this C library lacks a function that volt-run stands before\n";
+  (void)!write(2, words, sizeof words - 1);
+  _exit(126);
+}
+
+/* In a call of ours within the search, those of mutexes are there: they come first. */
+void real_find(void) {
+  static __thread bool is_within;
+  if (is_within) return;
+  is_within = true;
+#define REAL_FIND(result, name, arguments)    \
+  {                                           \
+    void *found = real_symbol(#name);         \
+    memcpy(&real.name, &found, sizeof found); \
+  }
+  REAL_FUNCTIONS(REAL_FIND)
+#undef REAL_FIND
+  is_within = false;
+}
+
+static bool real_has_kind(int type, int shared, int wanted) {
+  pthread_mutexattr_t attributes;
+  pthread_mutex_t m;
+  memset(&m, 0, sizeof m);
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, type);
+  pthread_mutexattr_setpshared(&attributes, shared);
+  bool is_so = real.pthread_mutex_init(&m, &attributes) == 0 &&
+               (real_mutex_kind(&m) & (REAL_KINDS | REAL_SHARED)) == wanted;
+  pthread_mutexattr_destroy(&attributes);
+  return is_so && real.pthread_mutex_destroy(&m) == 0;
+}
+
+bool real_is_known(void) {
+  return real_has_kind(PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE, 0) &&
+         real_has_kind(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE, REAL_RECURSIVE) &&
+         real_has_kind(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PROCESS_PRIVATE, 2) &&
+         real_has_kind(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PROCESS_SHARED, 2 | REAL_SHARED);
+}

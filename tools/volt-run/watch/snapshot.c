@@ -1,0 +1,214 @@
+/* snapshot.c: copies the books, and has volt-run make a report of the copy.
+ *
+ * Another process does both, which is begun as by a fork, so its books stand still, and nothing is opened in the
+ * program. It has no signal for its parent at its end, so that no wait() of the program sees it. */
+#define _GNU_SOURCE /* memfd_create, close_range */
+#include "watch/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "watch/circle.h"
+
+enum { SNAPSHOT_PATH = 4096, SNAPSHOT_ARGUMENTS = 16, SNAPSHOT_CLONE = (int)__WCLONE };
+
+/* What volt-run has put into the environment. */
+static struct {
+  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH], top[16];
+  char on_deadlock[16];
+  char program[256];
+  bool has_error; /* there was a standard error at the start, and it was this file: */
+  dev_t error_device;
+  ino_t error_file;
+  uint64_t begun_ns;
+} settings;
+
+static void setting(char *to, size_t size, const char *name) {
+  const char *value = getenv(name);
+  if (value && strlen(value) < size) strcpy(to, value);
+}
+
+void snapshot_begin(void) {
+  setting(settings.renderer, sizeof settings.renderer, "VOLT_RUN_PROGRAM");
+  setting(settings.output, sizeof settings.output, "VOLT_RUN_OUTPUT");
+  setting(settings.json, sizeof settings.json, "VOLT_RUN_JSON");
+  setting(settings.top, sizeof settings.top, "VOLT_RUN_TOP");
+  setting(settings.on_deadlock, sizeof settings.on_deadlock, "VOLT_RUN_ON_DEADLOCK");
+  strncpy(settings.program, program_invocation_name, sizeof settings.program - 1);
+  settings.begun_ns = books_now_ns();
+  struct stat is;
+  settings.has_error = fstat(2, &is) == 0;
+  settings.error_device = settings.has_error ? is.st_dev : 0;
+  settings.error_file = settings.has_error ? is.st_ino : 0;
+}
+
+/* ---- the copy ---- */
+
+static bool put(int file, const void *from, size_t size) {
+  for (const char *at = (const char *)from; size > 0;) {
+    ssize_t n = write(file, at, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
+static bool put_maps(int file) { /* of this process: they are those of the program */
+  int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  char text[4096];
+  ssize_t size = 0;
+  while (maps >= 0 && (size = read(maps, text, sizeof text)) > 0 && put(file, text, (size_t)size)) {
+  }
+  if (maps >= 0) close(maps);
+  return size == 0;
+}
+
+/* A count goes above what there is room for, for a moment. */
+static uint32_t snapshot_count(const _Atomic uint32_t *counter, uint32_t most) {
+  uint32_t count = atomic_load(counter);
+  return count < most ? count : most;
+}
+
+/* Of this process's copy: threads have the names of now, and those that have ended are marked. */
+static void snapshot_name_threads(pid_t program) {
+  uint32_t count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
+  for (uint32_t i = 1; i <= count; i++) {
+    struct books_thread *t = &watch_books->thread[i];
+    int32_t tid = atomic_load(&t->tid);
+    char path[64];
+    if (tid <= 0) continue;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)program, (int)tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) atomic_store(&t->tid, -tid);
+    if (file < 0) continue;
+    ssize_t size = read(file, t->name, sizeof t->name - 1);
+    if (size > 0) t->name[size - (t->name[size - 1] == '\n')] = '\0';
+    close(file);
+  }
+}
+
+static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
+  struct snapshot s = {.magic = SNAPSHOT_MAGIC,
+                       .size_of_thread = sizeof(struct books_thread),
+                       .size_of_detail = sizeof(struct books_detail),
+                       .size_of_lock = sizeof(struct books_lock),
+                       .why = why,
+                       .pid = (int32_t)getppid(),
+                       .thread_count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS),
+                       .detail_count = snapshot_count(&watch_books->detail_count, BOOKS_DETAILS),
+                       .lock_count = snapshot_count(&watch_books->lock_count, BOOKS_LOCKS),
+                       .unwatched = atomic_load(&watch_books->unwatched),
+                       .deadlocks = atomic_load(&watch_books->deadlocks),
+                       .now_ns = books_now_ns(),
+                       .begun_ns = settings.begun_ns,
+                       .circle_count = c ? c->count : 0};
+  memcpy(s.program, settings.program, sizeof s.program);
+  if (c) memcpy(s.circle_thread, c->thread, c->count * sizeof c->thread[0]);
+  if (c) memcpy(s.circle_lock, c->lock, c->count * sizeof c->lock[0]);
+  int file = memfd_create("volt-run", MFD_CLOEXEC);
+  bool is_done = file >= 0 && put(file, &s, sizeof s) &&
+                 put(file, &watch_books->thread[1], s.thread_count * sizeof(struct books_thread)) &&
+                 put(file, &watch_books->detail[1], s.detail_count * sizeof(struct books_detail)) &&
+                 put(file, &watch_books->lock[1], s.lock_count * sizeof(struct books_lock)) &&
+                 put_maps(file);
+  if (!is_done && file >= 0) close(file);
+  return is_done ? file : -1;
+}
+
+/* ---- the report ---- */
+
+/* Whether standard error is what it was: the program may have closed it, and opened a file of its own. */
+static bool snapshot_has_error(void) {
+  struct stat is;
+  return settings.has_error && fstat(2, &is) == 0 && is.st_dev == settings.error_device &&
+         is.st_ino == settings.error_file;
+}
+
+static void render(int file) {
+  const char *arguments[SNAPSHOT_ARGUMENTS] = {settings.renderer, "--render", "3"};
+  int n = 3;
+  (void)dup2(file, 3); /* without FD_CLOEXEC */
+  if (file == 3) (void)fcntl(3, F_SETFD, 0);
+  if (settings.output[0]) arguments[n++] = "--output", arguments[n++] = settings.output;
+  if (settings.json[0]) arguments[n++] = "--json", arguments[n++] = settings.json;
+  if (settings.top[0]) arguments[n++] = "--top", arguments[n++] = settings.top;
+  static const char *const environment[] = {NULL};
+  execve(settings.renderer, (char *const *)arguments, (char *const *)environment);
+}
+
+static void snapshot_say(const char *words) {
+  (void)!write(2, words, strlen(words));
+}
+
+/* In the new process. The program's limits and signals are not for it. */
+static void snapshot_child(enum snapshot_why why, const struct circle *c) {
+  static const char words[] =
+      "volt-run: a report could not be made: there is no memory or no volt-run\n";
+  sigset_t none;
+  struct rlimit limit;
+  bool has_error = snapshot_has_error();
+  (void)signal(SIGXFSZ, SIG_IGN);
+  sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  (void)close_range(3, ~0u, 0);
+  if (!has_error) (void)close(2);
+  if (!has_error && !settings.output[0] && !settings.json[0]) _exit(0);
+  snapshot_name_threads(getppid());
+  int file = snapshot_copy(why, c);
+  if (file >= 0) render(file);
+  if (has_error) snapshot_say(words);
+  _exit(127);
+}
+
+/* A program that has given up system calls may be ended by one of ours. */
+static bool snapshot_may_call(void) {
+  return prctl(PR_GET_SECCOMP) <= 0;
+}
+
+void snapshot_report(enum snapshot_why why, const struct circle *c) {
+  int error = errno, state, status;
+  if (!settings.renderer[0] || !snapshot_may_call()) return;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  books_pause();
+  long child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL); /* a fork without a signal at its end */
+  if (child == 0) snapshot_child(why, c);
+  if (child < 0 && why == SNAPSHOT_DEADLOCK && snapshot_has_error()) {
+    snapshot_say(
+        "volt-run: there is a deadlock, and a report of it could not be made: there is no "
+        "process\n");
+  }
+  while (child > 0 && waitpid((pid_t)child, &status, SNAPSHOT_CLONE) < 0 && errno == EINTR) {
+  }
+  books_resume();
+  pthread_setcancelstate(state, &state);
+  errno = error;
+}
+
+void snapshot_of_deadlock(const struct circle *c) {
+  atomic_fetch_add(&watch_books->deadlocks, 1);
+  snapshot_report(SNAPSHOT_DEADLOCK, c);
+  if (strcmp(settings.on_deadlock, "abort") == 0) {
+    const struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    abort();
+  }
+  if (strcmp(settings.on_deadlock, "core") == 0) abort();
+}
