@@ -45,6 +45,9 @@ format | format --check
 abi | abi
 clean | clean
 bare | bare true
+deb | --
+deb | deb --quick
+deb | deb --update
 scale | scale --only validation
 scale io | scale io --only saturated-8
 house | house

@@ -49,6 +49,8 @@ answers 2 'not an option of abi: --all' abi --all
 answers 2 'not an option of docs: all' docs all
 answers 2 'not an option of amalgamate: --all' amalgamate --all
 answers 2 'too many arguments' amalgamate here there
+answers 2 'not an option of deb: --all' deb --all
+answers 2 'too many arguments' deb --quick --update
 answers 2 'not an option of instructions: all' instructions all
 answers 2 "'x' is no number" gate --seconds x
 answers 2 'no option --all' gate --all

@@ -2,14 +2,8 @@
 ## bare [COMMAND...]      ./x demo and ./x test, or COMMAND, in a Debian that has nothing else, made
 ##                        for it by mmdebstrap and removed afterwards; says what each took
 cmd_bare() {
-  ((EUID == 0)) || has_command sudo || give_up 'bare: neither root nor sudo' mmdebstrap util-linux
-  need mmdebstrap util-linux
   local started=$SECONDS
-  bare_root=$(mktemp -d "${TMPDIR:-/var/tmp}/volt-bare.XXXXXX")
-  trap bare_remove EXIT
-  trap 'exit 130' INT TERM HUP
-  bare_make "$bare_root"
-  echo "x: bare: the root was made in $((SECONDS - started)) s, $(as_root du -shx "$bare_root" | cut -f 1)"
+  bare_begin
   if (($#)); then
     bare_run "$@"
   else
@@ -19,10 +13,22 @@ cmd_bare() {
   echo "x: bare: all of it took $((SECONDS - started)) s"
 }
 
+# Make it, as $bare_root, for as long as this shell lives.
+bare_begin() {
+  local started=$SECONDS
+  ((EUID == 0)) || has_command sudo || give_up 'bare: neither root nor sudo' mmdebstrap util-linux
+  need mmdebstrap util-linux
+  bare_root=$(mktemp -d "${TMPDIR:-/var/tmp}/volt-bare.XXXXXX")
+  trap bare_remove EXIT
+  trap 'exit 130' INT TERM HUP
+  bare_make "$bare_root"
+  echo "x: bare: the root was made in $((SECONDS - started)) s, $(as_root du -shx "$bare_root" | cut -f 1)"
+}
+
 # A Debian of what every Debian has, from where this machine's packages come from; and this checkout,
 # as it is, without what was built.
 bare_make() { # <directory>
-  local root=$1 kept=(--cached --others --exclude-standard)
+  local root=$1
   chmod 755 "$root"
   bare_settings > "$root.conf"
   bare_sources > "$root.list"
@@ -31,11 +37,7 @@ bare_make() { # <directory>
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" - < "$root.list" >&2
   as_root cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   as_root mkdir "$root/home/checkout"
-  if has_command git && [[ -e .git ]]; then
-    git ls-files -z "${kept[@]}" | tar -c --null --files-from=-
-  else
-    tar -c --exclude=./build --exclude=./results .
-  fi | as_root tar -x --no-same-owner -C "$root/home/checkout"
+  this_checkout | as_root tar -x --no-same-owner -C "$root/home/checkout"
 }
 
 bare_sources() {
@@ -66,5 +68,5 @@ bare_run() { # <command> [argument]...
 
 bare_remove() {
   as_root rm -rf --one-file-system "$bare_root"
-  rm -f "$bare_root".{conf,list}
+  rm -f "$bare_root".{conf,list,boot}
 }

@@ -55,3 +55,12 @@ only_reports() {
     s/^[0-9]+: //p
     /Test +#|tests passed|tests FAILED|\((Failed|Timeout|SEGFAULT|Subprocess aborted)\)$/p'
 }
+
+# This checkout, as it is, without what was built, as an archive.
+this_checkout() {
+  if has_command git && [[ -e .git ]]; then
+    git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from=-
+  else
+    tar -c --exclude=./build --exclude=./results .
+  fi
+}

@@ -18,6 +18,8 @@ declare -A lists=( # @NAME is what the list NAME has
     librust-crossbeam-utils-dev librust-futures-lite-dev librust-libc-dev'
   [go]='golang-go golang-golang-x-sync-dev'
   [gate]='@run +liburing-dev +libinih-dev libpq-dev tzdata python3'
+  [deb]='@build libcmocka-dev libinih-dev libjansson-dev libseccomp-dev libssl-dev liburing-dev libzookeeper-st-dev
+    python3 build-essential debhelper lintian'
   [cluster]='@gate +libzookeeper-st-dev +default-jre-headless'
 )
 
@@ -108,6 +110,10 @@ is_there() {
     util-linux) has_command unshare ;;
     xz-utils) has_command xz ;;
     redis-tools) has_command redis-benchmark ;;
+    debhelper) has_command dh ;;
+    # shellcheck disable=SC2016 # ${Status} is dpkg-query's
+    build-essential) [[ $(dpkg-query -W -f '${Status}' "$1" 2> /dev/null) == *' ok installed' ]] ;;
+    systemd-container) has_command systemd-nspawn ;;
     default-jre-headless) has_command java ;;
     apache2-utils) has_command ab ;;
     nghttp2-client) has_command h2load ;;
