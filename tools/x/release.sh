@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 ## release VERSION        the source archive of this commit, build/release-archive/volt-VERSION.tar.gz, and beside it the
-##                        files of ./x amalgamate, with the checksums of all; refuses unless the ledger of proofs, the
-##                        pages of results and the changelog are of this commit
+##                        files of ./x amalgamate and a wrap for Meson, with the checksums of all; refuses unless the
+##                        ledger of proofs, the pages of results and the changelogs are of this commit
 cmd_release() {
   local version=${1:-} directory=build/release-archive reasons=()
   at_most 1 "$@"
@@ -20,7 +20,25 @@ release_files() { # <version> <directory>
   mkdir -p "$2"
   release_archive "$1" > "$2/volt-$1.tar.gz"
   python tools/amalgamate.py "$2"
-  (cd "$2" && sha256sum "volt-$1.tar.gz" volt.{h,c,hpp} > "volt-$1.sha256")
+  release_wrap "$1" "$2/volt-$1.tar.gz" > "$2/volt.wrap"
+  (cd "$2" && sha256sum "volt-$1.tar.gz" volt.{h,c,hpp,wrap} > "volt-$1.sha256")
+}
+
+# What Meson finds the archive by, in subprojects/packagefiles, and what the archive has: docs/packages.md.
+release_wrap() { # <version> <archive>
+  cat << END
+[wrap-file]
+directory = volt-$1
+source_filename = volt-$1.tar.gz
+source_hash = $(sha256sum < "$2" | cut -d' ' -f1)
+
+[provide]
+dependency_names = volt-sync, volt-rt, volt-io, volt-cluster
+END
+}
+
+release_version() {
+  sed -n 's/^#define VOLT_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/volt/base.h | paste -sd.
 }
 
 # The same bytes each time: git takes the times from the commit, gzip none.
@@ -33,9 +51,10 @@ release_refused() { # <version>
   local has
   git rev-parse --quiet --verify HEAD > /dev/null 2>&1 || { echo 'this is no checkout of git' && return; }
   [[ -z $(git status --porcelain) ]] || echo 'there are changes that are not committed'
-  has=$(sed -n 's/^#define VOLT_VERSION_[A-Z]* \([0-9]*\)$/\1/p' include/volt/base.h | paste -sd.)
+  has=$(release_version)
   [[ $has == "$1" ]] || echo "include/volt/base.h says $has"
   grep -Eq "^## ${1//./\\.} - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md || echo "CHANGELOG.md has no '## $1 - DATE'"
+  [[ $(head -n 1 debian/changelog) == "volt ($1) "* ]] || echo 'debian/changelog is of another version'
   python tools/results | awk '!/of these sources/ { print "bench/results/" $1 " is of older sources" }'
   if [[ -d $(build_dir dev) ]]; then
     python tools/prove status "$(build_dir dev)" | awk -F ' *[|] *' '

@@ -8,7 +8,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
   [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
     nghttp2-client libpq-dev openssl tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
-    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev'
+    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev meson'
   [page]='chromium' # 195 MB, of three tests that are skipped without it
   [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
     qemu-user'
@@ -57,6 +57,7 @@ declare -A left_out=(
   [libasio-dev]='waits in Asio: their tests and example'
   [libboost-dev]='volt/asio.hpp compiled with Boost'
   [libdw-dev]='names of functions and lines in what volt-run says'
+  [meson]='volt as a subproject of Meson'
   [chromium]='tests of pages in a browser'
 )
 
