@@ -11,8 +11,12 @@
 #ifdef VOLT_RUN_LIBDW
 #include <elfutils/libdwfl.h>
 
-/* Of the C++ runtime. */
-char *__cxa_demangle(const char *name, char *to, size_t *size, int *status);
+#ifdef VOLT_RUN_DEMANGLE
+char *__cxa_demangle(const char *name, char *to, size_t *size,
+                     int *status); /* of the C++ runtime */
+#else
+#define __cxa_demangle(name, to, size, status) NULL
+#endif
 #endif
 
 struct symbols {
@@ -53,6 +57,7 @@ static bool symbols_by_libdw(struct symbols *s, uintptr_t at, char *to, size_t s
   if (!name) return false;
   int status = 0, line = 0;
   char *plain = __cxa_demangle(name, NULL, NULL, &status);
+  (void)status;
   if (plain) name = plain;
   Dwfl_Line *place = dwfl_module_getsrc(module, at - 1);
   const char *file = place ? dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL) : NULL;
