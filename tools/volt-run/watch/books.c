@@ -81,20 +81,26 @@ static struct books_thread *books_used_place(int32_t tid, uint32_t count) {
   return NULL;
 }
 
+/* A place that was not used yet; NULL: there is none. */
+static struct books_thread *books_next_place(int32_t tid) {
+  for (;;) {
+    uint32_t number = atomic_fetch_add(&watch_books->thread_count, 1) + 1;
+    if (number > BOOKS_THREADS) {
+      atomic_fetch_sub(&watch_books->thread_count, 1);
+      return NULL;
+    }
+    struct books_thread *t = &watch_books->thread[number];
+    if (books_settle(t, number, 0, tid))
+      return t; /* else another thread has found it unused meanwhile */
+  }
+}
+
 struct books_thread *books_new_thread(void) {
   int error = errno;
   int32_t tid = (int32_t)syscall(SYS_gettid);
   uint32_t count = atomic_load(&watch_books->thread_count);
-  struct books_thread *t = books_used_place(tid, count);
-  if (!t && count < BOOKS_THREADS) {
-    uint32_t number = atomic_fetch_add(&watch_books->thread_count, 1) + 1;
-    if (number <= BOOKS_THREADS) {
-      t = &watch_books->thread[number];
-      (void)books_settle(t, number, 0, tid);
-    } else {
-      atomic_fetch_sub(&watch_books->thread_count, 1);
-    }
-  }
+  struct books_thread *t = books_used_place(tid, count < BOOKS_THREADS ? count : BOOKS_THREADS);
+  if (!t) t = books_next_place(tid);
   errno = error;
   return books_own = t;
 }
