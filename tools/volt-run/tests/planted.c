@@ -1,6 +1,7 @@
 /* planted.c: a program in which a fault is planted, for volt-run: planted WHAT [SEED]
  *
  *   circle SEED     2 to 8 threads that wait for each other: mutexes, read-write locks, semaphores, and a join
+ *   circles SEED    40 circles of 2 to 4 threads, which close at the same moment
  *   itself          a thread that locks a mutex twice
  *   readers         a reader that reads again behind a writer, of a lock that prefers writers
  *   condition       one that waits for a condition holds what the holder of its mutex wants
@@ -146,6 +147,41 @@ static int circle(void) {
   printf("%u threads\n", plan.count);
   fflush(stdout);
   sleep_ms(20000);
+  return 9;
+}
+
+/* ---- many circles at once ---- */
+
+enum { CIRCLES = 40, MOST_OF_ONE = 4 };
+
+static pthread_mutex_t of_circle[CIRCLES][MOST_OF_ONE];
+static unsigned size_of_circle[CIRCLES];
+static pthread_barrier_t all_at_once;
+
+static void *circles_thread(void *ctx) {
+  unsigned number = (unsigned)(uintptr_t)ctx, which = number / MOST_OF_ONE,
+           i = number % MOST_OF_ONE;
+  pthread_mutex_lock(&of_circle[which][i]);
+  pthread_barrier_wait(&all_at_once);
+  pthread_mutex_lock(&of_circle[which][(i + 1) % size_of_circle[which]]);
+  return NULL;
+}
+
+static int circles(void) {
+  unsigned threads = 0;
+  pthread_t thread;
+  for (unsigned i = 0; i < CIRCLES; i++) threads += size_of_circle[i] = 2 + below(MOST_OF_ONE - 1);
+  pthread_barrier_init(&all_at_once, NULL, threads);
+  for (unsigned i = 0; i < CIRCLES; i++) {
+    for (unsigned k = 0; k < size_of_circle[i]; k++) {
+      pthread_mutex_init(&of_circle[i][k], NULL);
+      REQUIRE(pthread_create(&thread, NULL, circles_thread,
+                             (void *)(uintptr_t)(i * MOST_OF_ONE + k)) == 0);
+    }
+  }
+  printf("%u threads\n", threads);
+  fflush(stdout);
+  sleep_ms(60000);
   return 9;
 }
 
@@ -605,11 +641,13 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     int (*run)(void);
-  } plants[] = {{"circle", circle},    {"itself", itself}, {"readers", readers},
-                {"crowd", crowd},      {"hold", hold},     {"conditions", conditions},
-                {"wrong", wrong},      {"cancel", cancel}, {"fork", forks},
-                {"handler", handler},  {"strict", strict}, {"condition", condition},
-                {"priority", priority}};
+  } plants[] = {{"circle", circle},         {"circles", circles},
+                {"itself", itself},         {"readers", readers},
+                {"crowd", crowd},           {"hold", hold},
+                {"conditions", conditions}, {"wrong", wrong},
+                {"cancel", cancel},         {"fork", forks},
+                {"handler", handler},       {"strict", strict},
+                {"condition", condition},   {"priority", priority}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;

@@ -172,14 +172,20 @@ static void semaphore_taken(struct books_thread *self, uint32_t lock, uintptr_t 
   atomic_store(&l->owner, books_tag(self));
 }
 
+static void semaphore_unblock(void *before) {
+  pthread_sigmask(SIG_SETMASK, (const sigset_t *)before, NULL);
+}
+
 /* No signal ends it: sem_wait() would go on after some, which a wait with a time does not. They come before the
  * real call, as if a moment before it. */
 static int semaphore_attempt(void *object, const struct timespec *until) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int result = real.sem_clockwait((sem_t *)object, CLOCK_MONOTONIC, until) == 0 ? 0 : errno;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  int result;
+  pthread_cleanup_push(semaphore_unblock, &before);
+  result = real.sem_clockwait((sem_t *)object, CLOCK_MONOTONIC, until) == 0 ? 0 : errno;
+  pthread_cleanup_pop(1);
   return result == EINTR ? ETIMEDOUT : result;
 }
 

@@ -154,16 +154,15 @@ static void snapshot_say(const char *words) {
   (void)!write(2, words, strlen(words));
 }
 
-/* In the new process. The program's limits and signals are not for it. */
+/* In the new process, in which all signals are blocked: no handler of the program runs there. Its limits are not for
+ * this process either. */
 static void snapshot_child(enum snapshot_why why, const struct circle *c) {
   static const char words[] =
       "volt-run: a report could not be made: there is no memory or no volt-run\n";
-  sigset_t none;
   struct rlimit limit;
   bool has_error = snapshot_has_error();
   (void)signal(SIGXFSZ, SIG_IGN);
-  sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_FSIZE, &limit);
@@ -185,9 +184,12 @@ static bool snapshot_may_call(void) {
 
 void snapshot_report(enum snapshot_why why, const struct circle *c) {
   int error = errno, state, status;
+  sigset_t all, before;
   if (!settings.renderer[0] || !snapshot_may_call()) return;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   books_pause();
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   long child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL); /* a fork without a signal at its end */
   if (child == 0) snapshot_child(why, c);
   if (child < 0 && why == SNAPSHOT_DEADLOCK && snapshot_has_error()) {
@@ -197,6 +199,7 @@ void snapshot_report(enum snapshot_why why, const struct circle *c) {
   }
   while (child > 0 && waitpid((pid_t)child, &status, SNAPSHOT_CLONE) < 0 && errno == EINTR) {
   }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   books_resume();
   pthread_setcancelstate(state, &state);
   errno = error;

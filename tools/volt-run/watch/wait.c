@@ -49,8 +49,10 @@ void wait_begin(struct wait *w, struct books_thread *self, uint32_t lock, unsign
   atomic_store_explicit(&self->since_ns, w->since_ns, memory_order_relaxed);
   atomic_store(&self->changes, self->changes + 1);
   atomic_store(&self->waits_for, lock);
-  atomic_store(&self->how,
-               how); /* sequentially consistent: of two that close a circle one sees the other */
+  atomic_store(&self->how, how);
+  /* Before this thread looks who stands in its way. Of two that close a circle, one sees the other's wait, and with it
+   * what that one had put down before as the owner. */
+  atomic_thread_fence(memory_order_seq_cst);
 }
 
 void wait_take_stack(struct wait *w) {
@@ -81,6 +83,7 @@ void wait_end(struct wait *w, bool is_taken) {
   uint64_t ns = books_now_ns() - w->since_ns;
   atomic_store(&self->how, BOOKS_RUNS);
   atomic_store(&self->waits_for, 0);
+  atomic_store(&self->checks, 0); /* it may have been cancelled there */
   atomic_store(&self->changes, self->changes + 1);
   self->waits++;
   self->waited_ns += ns;
