@@ -11,6 +11,7 @@ version of debian/changelog against include/volt/base.h.
 """
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -65,6 +66,16 @@ def update(root):
         (root / 'debian' / name).write_text(text)
 
 
+def missing_packages(root):
+    """What debian/control wants for the build, and ./x deb does not install."""
+    listed = subprocess.run(['bash', '-c', '. "$1" && packages_of @deb', 'bash', root / 'tools/x/shared/packages.sh'],
+                            capture_output=True, text=True, check=True).stdout.split()
+    wanted = re.search(r'^Build-Depends:\n((?: .*\n)+)', (root / 'debian/control.in').read_text(), re.M)
+    names = {re.split(r'[ :(<]', line.strip(), maxsplit=1)[0].rstrip(',') for line in wanted[1].splitlines()}
+    names = {'debhelper' if name.startswith(('debhelper-compat', 'dh-sequence-')) else name for name in names}
+    return sorted(names - set(listed))
+
+
 def check(root):
     """A line for each thing that is not in order."""
     files, wrong = generated(root), []
@@ -78,6 +89,7 @@ def check(root):
     version, first = '.'.join(version_of(root)), (root / 'debian/changelog').read_text().split('\n')[0]
     if not first.startswith(f'volt ({version}) '):
         wrong.append(f'debian/changelog begins with "{first}", include/volt/base.h says {version}')
+    wrong += [f'debian/control.in wants {name}, which ./x deb does not install' for name in missing_packages(root)]
     return wrong
 
 

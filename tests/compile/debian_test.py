@@ -32,10 +32,17 @@ def copy_of(scratch, name):
     tree = scratch / name
     (tree / 'include/volt').mkdir(parents=True)
     (tree / 'src').mkdir()
-    for path in ('include/volt/base.h', 'src/volt.abi'):
+    (tree / 'tools/x/shared').mkdir(parents=True)
+    for path in ('include/volt/base.h', 'src/volt.abi', 'tools/x/shared/packages.sh'):
         shutil.copy(ROOT / path, tree / path)
     shutil.copytree(ROOT / 'debian', tree / 'debian')
     return tree
+
+
+def packages(scratch):
+    tree = copy_of(scratch, 'new_package')
+    replace(tree / 'debian/control.in', ' libdw-dev,\n', ' libdw-dev,\n libnothing-dev (>= 1),\n')
+    refused('wants libnothing-dev', debian.check(tree))
 
 
 def versions(scratch):
@@ -87,6 +94,7 @@ def main():
     if wrong:
         sys.exit('\n'.join(wrong))
     with tempfile.TemporaryDirectory() as scratch:
+        packages(pathlib.Path(scratch))
         versions(pathlib.Path(scratch))
         files(pathlib.Path(scratch))
     print(f'debian/ is of these sources; {refusals} refusals')

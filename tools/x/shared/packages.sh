@@ -19,7 +19,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [go]='golang-go golang-golang-x-sync-dev'
   [gate]='@run +liburing-dev +libinih-dev libpq-dev tzdata python3'
   [deb]='@build libcmocka-dev libinih-dev libjansson-dev libseccomp-dev libssl-dev liburing-dev libzookeeper-st-dev
-    python3 build-essential debhelper lintian'
+    libdw-dev python3 build-essential debhelper lintian'
   [cluster]='@gate +libzookeeper-st-dev +default-jre-headless'
 )
 
