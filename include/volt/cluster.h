@@ -139,8 +139,8 @@ VOLT_API VOLT_NODISCARD int volt_cluster_open(volt_cluster **c, const volt_clust
  * f: the caller's; may be cancelled: closing goes on.
  * Returns f. It polls as VOLT_OK (the ensemble has confirmed it) or VOLT_CLUSTER_EAWAY (it could not
  *   be reached within a second: the leases end with the session). Afterwards volt_cluster_destroy()
- *   may be called. A lookup of a name that is under way is not awaited; volt_rt_destroy() awaits it.
- *   Threads: any. */
+ *   may be called. A lookup of a server that is under way is not awaited: it is a task, which
+ *   volt_rt_destroy() cancels, awaits and counts. Threads: any. */
 VOLT_API VOLT_NODISCARD volt_future *volt_cluster_close_future(volt_future *f, volt_cluster *c);
 
 /* Free it, with its semaphores and leases. Aborts if it has not been closed (its close future has

