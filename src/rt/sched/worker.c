@@ -50,8 +50,6 @@ enum {
   CHECK_NS = 200000,
   DRIVER_PERIODS = 4,  /* at most, between two looks at the driver */
   LONG_POLL_NS = 2000, /* on average: to wait for so long is worse than to change the worker */
-  PATIENCE = 3, /* tasks that wait without another worker being woken, while polls take less */
-  PATIENT_NS = 10000,  /* than that on average */
   REST_NS = 1000000,   /* longer than a watcher sleeps: parking.c */
   BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
 };
@@ -236,7 +234,7 @@ static void worker_adapt_period(volt_worker *w) {
   w->check_period = (unsigned)want;
   if (each_ns > LONG_POLL_NS) VOLT_PROBE3(polls__long, w->rt, w->index, each_ns);
   worker_set_long(w, each_ns > LONG_POLL_NS && w->rt->workers > 1);
-  volt_store_relaxed(&w->patience, each_ns < PATIENT_NS ? PATIENCE : 0); /* a hint */
+  volt_store_relaxed(&w->patience, volt_worker_patience_(each_ns)); /* a hint */
   w->checked_ns = now_ns;
   volt_worker_note_time_(w, now_ns);
 }

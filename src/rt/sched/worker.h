@@ -131,6 +131,14 @@ static inline bool volt_worker_has_tasks_(volt_worker *w) {
   return w->lifo || volt_ring_count_(&w->ring) > 0 || w->home.first;
 }
 
+/* With how many tasks in its ring a worker whose polls take so long on average wakes no other, while one
+ * watches: it comes to the last of them in about the time that the other would take to wake up. */
+static inline uint32_t volt_worker_patience_(uint64_t each_ns) {
+  const uint64_t wake_ns = 50000, most = 64;
+  uint64_t tasks = each_ns > 0 ? wake_ns / each_ns : most;
+  return (uint32_t)(tasks < most ? tasks : most);
+}
+
 /* A hint: whether so much is in the ring that another worker is worth its wake. */
 static inline bool volt_worker_has_backlog_(volt_worker *w) {
   return volt_ring_count_(&w->ring) > volt_load_relaxed(&w->patience); /* a hint */

@@ -649,7 +649,7 @@ static void a_task_from_outside_ends_one_sleep(void **state) {
 
 enum { MANY = JOBS - 1 };
 
-/* All but one go to the ring: more than are left to a worker that watches. */
+/* All but one go to the ring. */
 static int spawns_many(volt_task *t, volt_ctx *ctx) {
   (void)ctx;
   reach(volt_container_of(t, job, task), 1);
@@ -682,6 +682,16 @@ static void the_worker_that_wakes_another_is_counted(void **state) {
       sum_of_two().woken - sum_of_two().wakes - woken; /* one a round at most */
   assert_true(by_this_thread <= rounds);
   end();
+}
+
+static void a_worker_leaves_50_us_of_polls_to_itself(void **state) {
+  (void)state;
+  const struct {
+    uint64_t each_ns;
+    uint32_t tasks;
+  } rows[] = {{0, 64}, {1, 64}, {780, 64}, {1000, 50}, {12000, 4}, {50000, 1}, {50001, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(volt_worker_patience_(rows[i].each_ns), rows[i].tasks);
 }
 
 /* ---- by hand ---- */
@@ -832,6 +842,7 @@ int main(void) {
       cmocka_unit_test_setup(moves_are_counted, set_up),
       cmocka_unit_test_setup(a_task_from_outside_ends_one_sleep, set_up),
       cmocka_unit_test_setup(the_worker_that_wakes_another_is_counted, set_up),
+      cmocka_unit_test(a_worker_leaves_50_us_of_polls_to_itself),
       cmocka_unit_test_setup(run_looks, set_up),
       cmocka_unit_test_setup(the_descriptor_is_readable, set_up),
       cmocka_unit_test_setup(no_descriptor, set_up),
