@@ -9,6 +9,9 @@ went round, and how long they took, says more of the client than of the server. 
 such a run are refused. At a fixed rate all of the run is refused, also if the rate was missed. In a
 closed loop the CPU time stands: each server answers what the same client can send, and its clock
 runs only while it works.
+
+Of the rows "on all cores" no one is bound to a core: a server of several workers has the cores that
+its client has. What is demanded there is that a worker more costs nothing.
 """
 
 import argparse
@@ -75,6 +78,24 @@ def ways(back_end: str) -> tuple[Server, ...]:
             Server("volt, tasks", "volt", command))
 
 
+WORKERS = (1, 2, 4)
+TOKIO_2 = Server("Tokio, 2 workers", "tokio", "env BENCH_WORKERS=2 {peers}/bench-io-tokio @")
+
+
+def workers_text(n: int) -> str:
+    return f"{n} worker{'s'[:n > 1]}"
+
+
+def spread(command: str) -> list[Server]:
+    """With 1, 2 and 4 workers, by each back end."""
+    return [replace(s, label=f"{s.label}, {workers_text(n)}", command=f"{s.command} --workers {n}")
+            for s in volts(command) for n in WORKERS]
+
+
+SPREAD = (
+    EPOLL, *spread("{apps}/volt-echo --listen 127.0.0.1:@"), TOKIO_2,
+    Server("Go, 2 workers", "go", "env BENCH_WORKERS=2 {peers}/bench-io-go @"),
+)  # fmt: skip
 RELAY = (
     *(replace(s, command=s.command + " %") for s in (EPOLL, URING)),
     *volts("{apps}/volt-echo --listen 127.0.0.1:@ --workers 1 --relay-to 127.0.0.1:%"),
@@ -88,6 +109,11 @@ HTTP = (
            " --requests 1000000000 --idle-s 3600 --root {www}"),
     Server("nginx", "nginx", "{scripts}/nginx.sh @"),
     Server("nginx, files kept open", "nginx", "{scripts}/nginx.sh @ cached"),
+)  # fmt: skip
+SPREAD_HTTP = (
+    Server("lighttpd", "lighttpd", "{scripts}/lighttpd.sh @"),
+    *spread("{apps}/volt-httpd --listen 127.0.0.1:@ --hello --connections 16000"
+            " --requests 1000000000 --idle-s 3600 --root {www}"),
 )  # fmt: skip
 FILES = (  # programs that measure themselves
     Server("threads that pread", "limits", "{ours}/bench-io-files-pread", LIMIT),
@@ -123,7 +149,7 @@ class IoRow(Row):
 
     @property
     def rate(self) -> bool:
-        return self.key.startswith("rate")
+        return "rate" in self.key
 
 
 class Where:
@@ -164,6 +190,9 @@ class Where:
         return Arm(server.label, program, server.engine, server.kind, options=options)
 
 
+SPREAD_TASKS = (16, 64, 512)
+
+
 def bytes_text(size: int) -> str:
     return f"{size // 1024} KiB" if size >= 1024 else f"{size} B"
 
@@ -191,6 +220,13 @@ def rows(where: Where, ms: int) -> list[IoRow]:
                 options=("--path", f"/{name}"))
             for name, title in (("hello", "hello"), ("1k", "a file of 1 KiB"),
                                 ("64k", "a file of 64 KiB"))]
+    everywhere = ("--all-cores", "1")
+    out += [row(f"spread-{n}", f"echo, 64 B, {n} connections, on all cores", "echo", SPREAD, n, 64,
+                everywhere) for n in SPREAD_TASKS]
+    out.append(row("spread-rate", f"echo, 64 B, 64 connections, {RATE:,} a second, on all cores",
+                   "echo", SPREAD, 64, 64, ("--rate", str(RATE), *everywhere)))
+    out.append(row("spread-http", "HTTP, hello, 16 connections, on all cores", "http", SPREAD_HTTP,
+                   16, options=("--path", "/hello", *everywhere)))
     out.append(row("files", "blocks of 4 KiB at random places of a file in the page cache, 16 at a"
                    " time", "files", FILES, 16))
     out.append(row("cancel", "10,000 receives whose time is over at once: until all have ended",
@@ -292,6 +328,17 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
         what = {"p50_ns": ", p50", "p99_ns": ", p99"}.get(name, "")
         verdict(f"{title}{what}: at most {limit:.2f} x {other}", found, limit, "")
 
+    def workers(key: str, back_end: str, n: int, of: str, limit: float, name: str = "") -> None:
+        """With so many workers, beside the same with another number, or a peer."""
+        pair = pairs.get(key)
+        one = f"volt, {back_end}, {workers_text(n)}"
+        found = [(s, one) for a in arms(pair, one) for b in arms(pair, of)
+                 if pair and (s := pair.over(a, b, name or pair.row.by))]  # fmt: skip
+        title = pair.row.title if pair else key
+        what = ", p99" if name else ""
+        verdict(f"{title}: {back_end}, {workers_text(n)}{what}: at most {limit:.2f} x {of}", found,
+                limit, "")
+
     def at_most(key: str, name: str, limit: float, unit: str, factor: float) -> None:
         pair = pairs.get(key)
         found = [(scaled(s, factor), a.label) for a in arms(pair, VOLT)
@@ -322,6 +369,15 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
         beside(f"relay-{size}", "HAProxy", 1)
     for name in ("hello", "1k", "64k"):
         beside(f"http-{name}", "lighttpd", 1)
+    for back_end in ("epoll", "uring"):
+        one = f"volt, {back_end}, {workers_text(1)}"
+        for key in (*(f"spread-{n}" for n in SPREAD_TASKS), "spread-http"):
+            workers(key, back_end, 2, one, 1.08)
+            workers(key, back_end, 4, one, 1.15)
+        for n in SPREAD_TASKS:
+            workers(f"spread-{n}", back_end, 2, TOKIO_2.label, 1)
+        workers("spread-rate", back_end, 2, one, 1.10)
+        workers("spread-rate", back_end, 2, one, 1, "p99_ns")
     at_most("cancel", "ns", 50, " ms", 1e-6)
     at_most("idle-http", "bytes", 4096, " bytes each", 1)
     at_most("idle", "cores", 0.1, " % of a core", 100)

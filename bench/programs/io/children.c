@@ -1,6 +1,7 @@
 /* children.c: the server and the origin as processes of their own, and the clocks. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -41,6 +42,8 @@ uint64_t io_now(void) {
 
 /* ---- processes ---- */
 
+#define EVERYWHERE UINT_MAX /* not a place: on all cores */
+
 /* The core at this place among those that this process may use. */
 static size_t core_at(unsigned place) {
   static cpu_set_t all;
@@ -54,13 +57,14 @@ static size_t core_at(unsigned place) {
 
 static void pin(unsigned place) {
   cpu_set_t one;
+  if (place == EVERYWHERE) return;
   CPU_ZERO(&one);
   CPU_SET(core_at(place), &one);
   if (sched_setaffinity(0, sizeof one, &one) != 0) io_fail("cannot be pinned to a core");
 }
 
 static pid_t spawn(const char *command, unsigned place, int output) {
-  core_at(place); /* of all cores, before this process is pinned */
+  if (place != EVERYWHERE) core_at(place); /* of all cores, before this process is pinned */
   pid_t parent = getpid(), child = fork();
   if (child < 0) io_fail("fork: %s", strerror(errno));
   if (child > 0) return child;
@@ -130,9 +134,10 @@ void io_children_start(io_children *c, const io_options *o) {
     setrlimit(RLIMIT_NOFILE, &files);
   }
   *c = (io_children){0};
-  if (o->origin) c->origin = start(o->origin, 1, &origin, 0);
-  c->server = start(o->server, 0, &c->port, origin);
-  pin(1);
+  unsigned its = o->all_cores ? EVERYWHERE : 0, ours = o->all_cores ? EVERYWHERE : 1;
+  if (o->origin) c->origin = start(o->origin, ours, &origin, 0);
+  c->server = start(o->server, its, &c->port, origin);
+  pin(ours);
 }
 
 static void stop(pid_t pid) {

@@ -2,7 +2,7 @@
  *
  * A run is one process of bench-io. It starts the server in a process of its own, on the first core
  * that it may use, loads it from the second one, and measures the server by the server's own CPU
- * clock. Everything that comes back is compared with what was sent. */
+ * clock. Or both have all cores, for a server of several threads. Everything that comes back is compared with what was sent. */
 #ifndef VOLT_BENCH_IO_IO_H
 #define VOLT_BENCH_IO_IO_H
 
@@ -25,6 +25,7 @@ typedef struct io_options {
   uint32_t operations; /* milliseconds that are measured */
   uint32_t rate;       /* messages a second, 0: each connection sends when it has its answer */
   uint32_t work;       /* nanoseconds that the client computes for each answer */
+  uint32_t all_cores;  /* 1: server and client have all of them; 0: one each */
 } io_options;
 
 /* What is said of a run. What is IO_UNSAID is left out. */
@@ -51,7 +52,7 @@ typedef struct io_children {
 /* Starts the server, and the origin if there is one; returns when they take connections. */
 void io_children_start(io_children *c, const io_options *o);
 void io_children_stop(io_children *c);
-/* Runs it on the client's core; its output without the end that does not fit. */
+/* Runs it where the client runs; its output without the end that does not fit. */
 void io_child_read(const char *command, char *into, size_t size, double *cpu_ns);
 
 typedef struct io_clocks {

@@ -25,10 +25,12 @@ static int usage(FILE *out, int status) {
       out,
       "usage: bench-io echo|connects|idle|http --server COMMAND [--origin COMMAND] [--path PATH]\n"
       "                [--tasks N] [--amount N] [--operations N] [--rate N] [--work N]\n"
+      "                [--all-cores 0|1]\n"
       "  COMMAND      @: the port to listen at; %%: that of the origin, which a relay connects to\n"
       "  --tasks      connections; --amount: bytes of a message; --operations: milliseconds\n"
       "  --rate       messages a second; 0: each connection sends when it has its answer\n"
       "  --work       nanoseconds that the client computes for each answer\n"
+      "  --all-cores  1: for the server and the client; 0: one for each\n"
       "  --path       of HTTP; http compares the answer with $BENCH_DIR/www/PATH\n");
   return status;
 }
@@ -54,7 +56,7 @@ static bool take(io_options *o, const char *name, const char *value) {
   } numbers[] = {
       {"--tasks", &o->tasks, 1, IO_TASKS_MOST},    {"--amount", &o->amount, 1, IO_BYTES_MOST},
       {"--operations", &o->operations, 1, 600000}, {"--rate", &o->rate, 0, 10000000},
-      {"--work", &o->work, 0, 1000000000},
+      {"--work", &o->work, 0, 1000000000},         {"--all-cores", &o->all_cores, 0, 1},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (strcmp(name, texts[i].name) != 0) continue;

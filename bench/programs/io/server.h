@@ -3,7 +3,7 @@
  *   PROGRAM PORT             send back whatever comes, on 127.0.0.1
  *   PROGRAM PORT TO_PORT     a relay: connect each client to 127.0.0.1:TO_PORT, pass on both ways
  *
- * One thread. A message has at most SERVER_BYTES, so that many bytes are read at a time. */
+ * One thread; a peer that can have several has $BENCH_WORKERS of them. A message has at most SERVER_BYTES, so that many bytes are read at a time. */
 #ifndef VOLT_BENCH_IO_SERVER_H
 #define VOLT_BENCH_IO_SERVER_H
 

@@ -60,7 +60,11 @@ func main() {
 	if len(os.Args) == 3 {
 		to = os.Args[2]
 	}
-	runtime.GOMAXPROCS(1)
+	if os.Getenv("BENCH_WORKERS") != "" {
+		runtime.GOMAXPROCS(number(os.Getenv("BENCH_WORKERS")))
+	} else {
+		runtime.GOMAXPROCS(1)
+	}
 	listener, err := net.Listen("tcp4", "127.0.0.1:"+os.Args[1])
 	if err != nil {
 		fail(err)

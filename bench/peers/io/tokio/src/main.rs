@@ -1,4 +1,5 @@
-//! Echo and relay by Tokio: a task for each connection, on the runtime of one thread.
+//! Echo and relay by Tokio: a task for each connection, on the runtime of one thread, or on that of
+//! $BENCH_WORKERS threads.
 //!
 //!     bench-io-tokio PORT [TO_PORT]    as ../../../../programs/io/server.h says
 //!     bench-io-tokio cancel --tasks N  as ../../../../programs/io/cancel.h says
@@ -61,7 +62,14 @@ fn usage() -> ! {
 }
 
 fn main() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    use tokio::runtime::Builder;
+    let runtime = match std::env::var("BENCH_WORKERS") {
+        Ok(workers) => Builder::new_multi_thread()
+            .worker_threads(workers.parse().unwrap_or_else(|_| usage()))
+            .enable_all()
+            .build()?,
+        Err(_) => Builder::new_current_thread().enable_all().build()?,
+    };
     let given: Vec<String> = std::env::args().skip(1).collect();
     if given.len() >= 3 && given[..2] == ["cancel", "--tasks"] {
         let tasks = given[2].parse().unwrap_or_else(|_| usage());
