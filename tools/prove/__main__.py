@@ -7,6 +7,8 @@
   prove page                   whether docs/testing.md says no more than the ledger
   prove plan BUILD             for tests: how long each model is searched, by what the ledger says of it
   prove search BUILD PROGRAM   for tests: search the models of a program as planned; the ledger must not say more
+  prove settled                for tests: "NAME REGEX" of each check that is tests alone, holds on these sources, and has
+                               not its turn today
   prove mutant BUILD NAME OPTION...  for tests: mutants.py run, if the mutant has no verdict or it is its turn
 
 BUILD is a build directory with all models built in it. Exit code 0: nothing was found; 1: something failed;
@@ -218,6 +220,12 @@ def command_plan(build):
     return 0
 
 
+def command_settled():
+    for name, tests in work.settled(work.checks(), work.ledgers(), today()):
+        print(name, tests)
+    return 0
+
+
 def read_plan(build):
     with open(plan_file(build), encoding="utf-8") as file:
         return json.load(file)
@@ -267,7 +275,7 @@ def command_mutant(build, name, *options):
 
 COMMANDS = {"run": (command_run, 1, 2), "status": (command_status, 1, 1),
             "page": (command_page, 0, 0), "plan": (command_plan, 1, 1),
-            "search": (command_search, 2, 2), "mutant": (command_mutant, 2, 99)}
+            "search": (command_search, 2, 2), "settled": (command_settled, 0, 0), "mutant": (command_mutant, 2, 99)}
 
 
 def main(arguments):

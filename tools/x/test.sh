@@ -3,7 +3,8 @@
 ##                        what could not be tried, and why, is said at the end;
 ##                        --page: install a browser, too, for the tests of voltgate's page, of the
 ##                        benchmarks' report and of the HTML reference;
-##                        OPT: of ctest
+##                        OPT: of ctest; without one, tests of compilers, installation and simulation
+##                        are left out if ./x prove has run them on these very sources
 cmd_test() {
   local needs=(@test)
   if [[ ${1:-} == --page ]]; then needs+=(@page) && shift; fi
@@ -12,12 +13,22 @@ cmd_test() {
   daemon redis-server || true
   zookeeper || true
   build dev
-  local code=0 log
+  local code=0 log settled='' without=()
+  if (($# == 0)); then leave_settled; fi
   log=$(build_dir dev)/Testing/Temporary/LastTest.log
   rm -f "$log"
-  ctest --preset dev "-j$((2 * $(nproc) + 1))" "$@" || code=$? # tests/CMakeLists.txt says why
+  ctest --preset dev "-j$((2 * $(nproc) + 1))" "${without[@]}" "$@" || code=$? # tests/CMakeLists.txt says why
   if [[ -e $log ]]; then say_skipped "$log"; fi
+  if ((${#without[@]})); then
+    printf '\nNot run: they passed on these very sources (tests/proof/checks.txt; ./x prove); today is not their turn:\n%s\n' "$settled"
+  fi
   return $code
+}
+
+# Which tests tests/proof says to have passed on these sources, on a system like this one.
+leave_settled() {
+  settled=$(python tools/prove settled)
+  if [[ -n $settled ]]; then without=(-E "$(cut -d' ' -f2- <<< "$settled" | paste -sd'|')"); fi
 }
 
 # What tests have left out, and why: their lines "skipped: ...", and those of a part, "...: skipped: ...".

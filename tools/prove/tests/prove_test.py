@@ -172,6 +172,25 @@ class Checks(unittest.TestCase):
             self.assertNotIn("AMOUNT", check.command)
 
 
+    def test_tests_are_settled_by_a_verdict_on_these_sources_if_it_is_not_their_turn(self):
+        def check(name, command):
+            return work.Check(name, 1, command, 0, "0123456789abcdef")
+
+        every = [check("asan", "./x asan"), check("gcc", "./x test -j4"),
+                 check("installs", "A=1 ./x test -R '^install[.]'")]
+        with tempfile.TemporaryDirectory() as directory:
+            book = ledger.Ledger(Path(directory) / "checks.txt")
+            known = {"checks": book}
+            self.assertEqual(work.settled(every, known, 0), [])
+            for name in ("asan", "gcc", "installs"):
+                book.record(dataclasses.replace(ledger.parse(PASSED), name=name))
+            days = [day for day in range(10) if work.settled(every, known, day)]
+            self.assertEqual(len(days), 8)
+            self.assertEqual(work.settled(every, known, days[0]), [("installs", "^install[.]")])
+            changed = [dataclasses.replace(each, hash="fedcba9876543210") for each in every]
+            self.assertEqual(work.settled(changed, known, days[0]), [])
+
+
 class Page(unittest.TestCase):
     def setUp(self):
         self.ledgers = {"p": ledger.Ledger("/nowhere")}
