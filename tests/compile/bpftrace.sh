@@ -55,7 +55,8 @@ trace() { # <script> [argument]...
     sleep 0.1
   done
   grep -q done said || fail "the program has not ended under $1"
-  kill "$tracer" || fail "$1 has ended early" # it names functions while the program is there
+  kill -0 "$tracer" || fail "$1 has ended early" # it names functions while the program is there
+  while kill "$tracer" 2> /dev/null; do sleep 1; done # bpftrace may miss one
   wait "$tracer" || true
   exec 3>&-
   wait "$program" || fail "the program has failed under $1"

@@ -35,7 +35,7 @@ NEWCOMERS = {  # words of the text, and names of others: what is among the first
     "find_package": "install.html",
     "std::lock_guard": "guide-8-cpp.html",
     "stack overflow": "guide-7-fibers.html",
-    "deadlock": "sight.html",
+    "deadlock": "volt-run.html",
     "pthread_mutex_lock": "from-pthread.html",
     "VOLT_DEBUG": "builds.html",
     "http": "apps-httpd.html",
