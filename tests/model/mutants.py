@@ -37,7 +37,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("include", "src", "variants", "bench/variants", "apps/voltgate")  # copied, where it exists
+SOURCES = ("include", "src", "variants", "bench/variants", "apps/voltgate", "tools/volt-run")  # copied, where it exists
 IS_MODEL = re.compile(r"^(?:MODEL|MUST_FAIL)\((\w+),", re.M)
 
 

@@ -63,6 +63,10 @@ bool volt_model_choice() {
   return rl::ctx().rand(2, rl::sched_type_user) != 0;
 }
 
+void volt_model_fence() {
+  rl::atomic_thread_fence(rl::mo_seq_cst, $);
+}
+
 // The checker's new and delete are inline functions: they are those of every file if one has them.
 __attribute__((used)) static void *(*const new_of_all[])(size_t) = {&operator new,
                                                                     &operator new[] };

@@ -102,6 +102,8 @@ using volt_model_var_memory = volt_model_memory<volt_model_var_size<T> >;
 unsigned volt_model_thread();
 // Both in turn: a model is run with each.
 bool volt_model_choice();
+// A fence of the order seq_cst.
+void volt_model_fence();
 
 // Whether the shared state of a model is being constructed.
 extern bool volt_model_constructing;

@@ -8,16 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-  BOOKS_BUCKETS = 1 << 16,
-  BOOKS_LOCKS = 1 << 18,   /* objects at most: more are not watched */
-  BOOKS_DETAILS = 1 << 13, /* of them, those for which a thread had to wait */
-  BOOKS_THREADS = 4096,    /* at the same time */
-  BOOKS_HELD = 64,         /* by one thread at the same time */
-  BOOKS_DEPTH = 32,        /* of a stack */
-  BOOKS_CACHED = 1024,     /* objects that a thread finds at once */
-  BOOKS_TIMES = 80         /* of a histogram: two for each power of two */
-};
+#include "watch/sizes.h"
+
+/* Of a number that says nothing of which thread stands in the way of which: models leave it out of the interleavings. */
+#ifndef BOOKS_SHOWN
+#define BOOKS_SHOWN(T) _Atomic(T)
+#endif
 
 enum books_kind { BOOKS_MUTEX, BOOKS_RWLOCK, BOOKS_CONDITION, BOOKS_SEMAPHORE, BOOKS_BARRIER };
 
@@ -50,18 +46,18 @@ enum books_fault {
 /* An object of the program. It stays in the books when it is destroyed; another one at its address has
  * the next generation. */
 struct books_lock {
-  _Atomic uintptr_t address;
-  _Atomic uint32_t next; /* in its bucket: does not change */
+  _Atomic(uintptr_t) address;
+  _Atomic(uint32_t) next; /* in its bucket: does not change */
   uint16_t kind;
-  _Atomic uint16_t flags;
-  _Atomic uint32_t owner;  /* books_tag() of the thread that holds it alone; 0: none is known */
-  _Atomic uint32_t detail; /* 0: no thread has waited */
-  _Atomic uint64_t acquires;
-  _Atomic uint32_t waiters;
-  _Atomic uint32_t generation;
-  _Atomic uintptr_t made_at; /* where it was initialised, or first used */
-  _Atomic uintptr_t taken_at;
-  _Atomic uint64_t taken_ns; /* by its owner; 0: it was not noted, because no thread had waited */
+  _Atomic(uint16_t) flags;
+  _Atomic(uint32_t) owner; /* books_tag() of the thread that holds it alone; 0: none is known */
+  BOOKS_SHOWN(uint32_t) detail; /* 0: no thread has waited */
+  _Atomic(uint64_t) acquires;
+  BOOKS_SHOWN(uint32_t) waiters;
+  _Atomic(uint32_t) generation;
+  _Atomic(uintptr_t) made_at; /* where it was initialised, or first used */
+  _Atomic(uintptr_t) taken_at;
+  _Atomic(uint64_t) taken_ns; /* by its owner; 0: it was not noted, because no thread had waited */
 };
 
 /* Something that took long. */
@@ -76,13 +72,13 @@ struct books_moment {
 
 struct books_detail {
   uint32_t lock;
-  atomic_flag is_busy;    /* of the moments */
-  _Atomic uint32_t fault; /* the last */
-  _Atomic uint32_t faults;
-  _Atomic uint64_t waits; /* that had to wait */
-  _Atomic uint64_t waited_ns;
-  _Atomic uint64_t signals, signals_to_none, waits_again; /* of a condition */
-  _Atomic uint32_t wait_times[BOOKS_TIMES], hold_times[BOOKS_TIMES];
+  atomic_flag is_busy;     /* of the moments */
+  _Atomic(uint32_t) fault; /* the last */
+  _Atomic(uint32_t) faults;
+  _Atomic(uint64_t) waits; /* that had to wait */
+  _Atomic(uint64_t) waited_ns;
+  _Atomic(uint64_t) signals, signals_to_none, waits_again; /* of a condition */
+  _Atomic(uint32_t) wait_times[BOOKS_TIMES], hold_times[BOOKS_TIMES];
   struct books_moment longest_wait, its_hold; /* the hold that ended before that wait did */
   struct books_moment longest_hold, last_hold;
   struct books_moment fault_at;
@@ -97,36 +93,37 @@ struct books_held {
 };
 
 struct books_thread {
-  _Atomic int32_t tid;      /* 0: not used; in a copy below 0: it has ended */
-  uint32_t number;          /* from 1 on */
-  uint32_t life;            /* counts the threads that had this place */
-  _Atomic uint32_t changes; /* counts the begins and ends of waits */
-  uintptr_t handle;         /* pthread_self() */
+  _Atomic(int32_t) tid;      /* 0: not used; in a copy below 0: it has ended */
+  uint32_t number;           /* from 1 on */
+  _Atomic(uint32_t) life;    /* counts the threads that had this place */
+  _Atomic(uint32_t) changes; /* counts the begins and ends of waits */
+  uintptr_t handle;          /* pthread_self() */
   char name[16];
-  _Atomic uint32_t how;
-  _Atomic uint32_t waits_for; /* a lock; 0: none */
-  _Atomic uint32_t
+  _Atomic(uint32_t) how;
+  _Atomic(uint32_t) waits_for; /* a lock; 0: none */
+  _Atomic(uint32_t)
       comes_back_by; /* the mutex without which its wait for a condition cannot end; 0: none */
-  _Atomic uintptr_t joins;
-  _Atomic uint64_t since_ns;
-  _Atomic uintptr_t at;
-  _Atomic uint32_t depth; /* of the stack of this wait; 0: it was not taken */
+  _Atomic(uintptr_t) joins;
+  _Atomic(uint64_t) since_ns;
+  _Atomic(uintptr_t) at;
+  BOOKS_SHOWN(uint32_t) depth; /* of the stack of this wait; 0: it was not taken */
   uintptr_t stack[BOOKS_DEPTH];
-  _Atomic uint32_t checks;   /* whether it is in a circle: circle.c */
-  _Atomic uint32_t reported; /* `changes` of the wait that a deadlock was reported for */
+  _Atomic(uint32_t) checks;   /* whether it is in a circle: circle.c */
+  _Atomic(uint32_t) reported; /* `changes` of the wait that a deadlock was reported for */
   uint64_t waits, waited_ns;
   uint32_t last_condition; /* it waited for, and has not unlocked since */
-  _Atomic uint32_t held_count;
+  _Atomic(uint32_t) held_count;
   struct books_held held[BOOKS_HELD];
   uint32_t cached[BOOKS_CACHED];
 };
 
 /* All of it: one mapping, of which the used part has memory. Locks and details are numbered from 1. */
 struct books {
-  _Atomic uint32_t lock_count, detail_count, thread_count;
-  _Atomic uint64_t unwatched; /* calls on objects for which there was no room */
-  _Atomic uint64_t deadlocks;
-  _Atomic uint32_t bucket[BOOKS_BUCKETS];
+  _Atomic(uint32_t) lock_count, detail_count, thread_count;
+  _Atomic(uint32_t) turn;      /* where the next search for a place that is used again begins */
+  _Atomic(uint64_t) unwatched; /* calls on objects for which there was no room */
+  _Atomic(uint64_t) deadlocks;
+  _Atomic(uint32_t) bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
   struct books_detail detail[BOOKS_DETAILS + 1];
   struct books_lock lock[BOOKS_LOCKS + 1];
@@ -143,7 +140,7 @@ extern BOOKS_OF_THREAD uint32_t books_paused;
 
 /* A thread, and which of those that had its place. */
 static inline uint32_t books_tag(const struct books_thread *t) {
-  return t->number | t->life << 16;
+  return t->number | atomic_load_explicit(&t->life, memory_order_relaxed) << 16;
 }
 
 static inline struct books_lock *books_lock(uint32_t number) {

@@ -1,24 +1,41 @@
 /* circle.c: finds threads that wait for each other for ever.
  *
- * The thread whose wait closes a circle finds it: it has put down its own wait before it looks, and so has each
- * other one, so of two that close it at once one sees the other. What it sees may be passing: a thread that has
- * got its lock, and has not run since, still seems to wait. So nothing is reported before all of them have
- * slept for 100 ms without running: their waits have not changed, the kernel says that they sleep, and they have had
- * no time of a CPU. (One that a signal wakes again and again has: after a second it is enough that all sleep.) A wait
- * that has a deadline ends by itself, and closes no circle.
+ * The thread whose wait closes a circle finds it: it has put down its own wait before it searches, and so has each
+ * other one. What it sees may be passing: a thread that has got its lock, and has not run since, still seems to wait.
+ * So nothing is reported before all of them have slept for 100 ms without running: their waits have not changed,
+ * the kernel says that they sleep, and they have had no time of a CPU. (One that a signal wakes again and again has:
+ * after a second it is enough that all sleep.) A wait that has a deadline ends by itself, and closes no circle.
  *
  * Of several threads that find one circle, the one with the lowest number checks it: those that check run now and
- * then, so that no other one would ever see them asleep. */
+ * then, so that no other one would ever see them asleep.
+ *
+ * Invariants, explored by tests/model/watch:
+ *   I1  A circle that stays is reported by one of its threads, and once.
+ *   I2  Of what is reported, each thread waits for a lock that the next one holds.
+ *   I3  A thread that has left its wait keeps no other one from its check.
+ * Races:
+ *   R1  Interleaving: two threads close a circle at once, and each searches before it sees the other's wait, or that
+ *       the other one holds the lock: neither finds it. Prevented by: the fence before each search, behind all that
+ *       the thread has put down (circle_find()).
+ *   R2  Interleaving: a thread finds a circle, and leaves it to one that checks; that one has searched before, found
+ *       none, and stops. Prevented by: it searches once more when it has taken back that it checks.
+ *   R3  Interleaving: the same, but the one that checks has seen the circle before, and then not: a wait was ended by
+ *       a signal, and has begun again. Prevented by: only a report, or the lock, ends the check without that search.
+ *   R4  Interleaving: two threads check one circle, because the first one had begun before the other one said that it
+ *       does; both find it unchanged. Prevented by: `reported`, at the place of the first one.
+ *   R5  Interleaving: the holder of a lock gives it back, and waits then; a thread that searches sees the old holder and
+ *       the new wait. Prevented by: a second search, which has seen that wait before it reads the holder.
+ *   R6  Interleaving: a thread ends with a lock, and another one gets its place and waits: it seems to hold the lock.
+ *       Prevented by: the owner's tag says which of the place's threads it was.
+ *   R7  Interleaving: a thread leaves its wait by a jump from a signal handler while it checks; in a later wait, in
+ *       which it checks nothing, it seems to check. Prevented by: the next wait takes that back. */
 #define _GNU_SOURCE
 #include "watch/circle.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "watch/kernel.h"
 #include "watch/snapshot.h"
 
 static struct books_thread *thread_of(uint32_t number) {
@@ -128,16 +145,15 @@ static bool circle_is_none(const struct books_thread *self) {
 }
 
 bool circle_find(const struct books_thread *self, struct circle *c) {
+  atomic_thread_fence(memory_order_seq_cst); /* R1, R2 */
   if (circle_is_none(self)) return false;
-  void *memory =
-      mmap(NULL, sizeof(struct search), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  struct search *s = (struct search *)memory;
+  struct search *s = (struct search *)kernel_memory(sizeof *s);
+  if (!s) return false;
   search_from(s, self->number);
   for (uint32_t at = 0; at < s->open_count && s->next[self->number] == 0; at++)
     search_from(s, s->open[at]);
   bool is_found = s->next[self->number] != 0 && circle_take(c, s, self->number);
-  munmap(memory, sizeof(struct search));
+  kernel_memory_back(s, sizeof *s);
   return is_found;
 }
 
@@ -148,7 +164,7 @@ static bool circle_is_same(const struct circle *a, const struct circle *b,
   for (uint32_t i = 0; i < a->count; i++) {
     bool is_same =
         a->thread[i] == b->thread[i] && a->lock[i] == b->lock[i] && a->changes[i] == b->changes[i];
-    if (!is_same || b->ran_ns[i] == CIRCLE_IS_AWAKE) return false;
+    if (!is_same || b->ran_ns[i] == KERNEL_IS_AWAKE) return false;
     if (a->thread[i] != self->number && !may_run && a->ran_ns[i] != b->ran_ns[i]) return false;
   }
   return true;
@@ -156,50 +172,19 @@ static bool circle_is_same(const struct circle *a, const struct circle *b,
 
 /* ---- whether they run ---- */
 
-static char *path_put(char *to, uint32_t number) {
-  char digits[12];
-  int count = 0;
-  for (; number > 0; number /= 10) digits[count++] = (char)('0' + number % 10);
-  while (count > 0) *to++ = digits[--count];
-  return to;
-}
-
-/* The beginning of a file of the kernel's about this thread, as text. Returns false: it is not there. */
-static bool kernel_says(const struct books_thread *t, const char *name, char *text, size_t size) {
-  char path[64] = "/proc/self/task/";
-  char *end = path_put(path + strlen(path), (uint32_t)atomic_load(&t->tid));
-  strcpy(end, name);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = file >= 0 ? read(file, text, size - 1) : -1;
-  if (file >= 0) close(file);
-  text[n > 0 ? n : 0] = '\0';
-  return n > 0;
-}
-
-/* How long it has run in all; CIRCLE_IS_AWAKE: it is not asleep. Without /proc always the same. */
-static uint64_t ran_ns_of(const struct books_thread *t) {
-  char text[128];
-  uint64_t ns = 0;
-  const char *end = kernel_says(t, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
-  if (end && end[1] == ' ' && end[2] != 'S' && end[2] != 'D') return CIRCLE_IS_AWAKE;
-  if (!kernel_says(t, "/schedstat", text, sizeof text)) return 0;
-  for (const char *at = text; *at >= '0' && *at <= '9'; at++) ns = ns * 10 + (uint64_t)(*at - '0');
-  return ns;
-}
-
 /* Its calls of the kernel are no place to cancel the thread. */
 static void circle_take_times(struct circle *c, const struct books_thread *self) {
   int state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   for (uint32_t i = 0; i < c->count; i++) {
-    c->ran_ns[i] = c->thread[i] == self->number ? 0 : ran_ns_of(thread_of(c->thread[i]));
+    c->ran_ns[i] = c->thread[i] == self->number ? 0 : kernel_ran_ns(thread_of(c->thread[i]));
   }
   pthread_setcancelstate(state, &state);
 }
 
 /* ---- the check ---- */
 
-/* Whether no other thread of it has reported it: that is noted at the first of them. */
+/* R4: whether no other thread of it has reported it: that is noted at the first of them. */
 static bool circle_is_new(const struct circle *c) {
   uint32_t first = 0;
   for (uint32_t i = 1; i < c->count; i++) {
@@ -217,8 +202,8 @@ static bool circle_is_checked_before(const struct circle *c, const struct books_
   return false;
 }
 
-/* Of a circle that seems to be there. Returns what circle_check() does; *is_over: there is nothing more to look
- * for. */
+/* Of a circle that seems to be there. Returns what circle_check() does; *is_over: it has been reported, or the thread
+ * has its lock. */
 static int circle_watch(struct wait *w, int (*attempt)(void *object, const struct timespec *until),
                         void *object, bool *is_over) {
   struct circle before, after;
@@ -228,8 +213,9 @@ static int circle_watch(struct wait *w, int (*attempt)(void *object, const struc
     uint64_t until_ns = books_now_ns() + CIRCLE_TRY_MS * UINT64_C(1000000);
     const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     int result = attempt(object, &until);
-    *is_over = result != ETIMEDOUT || !circle_find(w->self, &after);
+    *is_over = result != ETIMEDOUT;
     if (*is_over) return result;
+    if (!circle_find(w->self, &after)) return ETIMEDOUT; /* R3 */
     circle_take_times(&after, w->self);
     *is_over = circle_is_same(&before, &after, w->self, rounds > CIRCLE_ROUNDS);
     if (*is_over && circle_is_new(&after)) snapshot_of_deadlock(&after);
@@ -238,7 +224,7 @@ static int circle_watch(struct wait *w, int (*attempt)(void *object, const struc
   return ETIMEDOUT;
 }
 
-/* When it has said that it no longer checks, it looks once more: another thread may just have left it to it. */
+/* R2: when it has said that it no longer checks, it searches once more. */
 int circle_check(struct wait *w, int (*attempt)(void *object, const struct timespec *until),
                  void *object) {
   struct circle c;

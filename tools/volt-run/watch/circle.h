@@ -8,15 +8,13 @@
 
 enum { CIRCLE_MAX = 64, CIRCLE_TRY_MS = 100, CIRCLE_ROUNDS = 8 };
 
-#define CIRCLE_IS_AWAKE UINT64_MAX
-
 /* Each waits for the next one, and the last one for the first. */
 struct circle {
   uint32_t count;
   uint32_t thread[CIRCLE_MAX];
   uint32_t lock[CIRCLE_MAX]; /* that it waits for; 0: it joins */
   uint32_t changes[CIRCLE_MAX];
-  uint64_t ran_ns[CIRCLE_MAX]; /* in all; CIRCLE_IS_AWAKE: it does now */
+  uint64_t ran_ns[CIRCLE_MAX]; /* in all; KERNEL_IS_AWAKE: it does now */
 };
 
 /* Find one in which this thread is. Returns false: there is none. */

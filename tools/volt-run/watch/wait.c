@@ -31,11 +31,16 @@ static void moment_set(struct books_moment *m, uint64_t ns, const struct books_t
   m->depth = 0;
 }
 
-static void count(_Atomic uint64_t *counter, uint64_t n) {
+static void count(_Atomic(uint64_t) *counter, uint64_t n) {
   atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
 /* ---- waits ---- */
+
+static void wait_changes(struct books_thread *self) {
+  uint32_t changes = atomic_load_explicit(&self->changes, memory_order_relaxed); /* its own */
+  atomic_store_explicit(&self->changes, changes + 1, memory_order_release);
+}
 
 void wait_begin(struct wait *w, struct books_thread *self, uint32_t lock, unsigned how,
                 uintptr_t at) {
@@ -47,12 +52,10 @@ void wait_begin(struct wait *w, struct books_thread *self, uint32_t lock, unsign
   atomic_store_explicit(&self->depth, 0, memory_order_relaxed);
   atomic_store_explicit(&self->at, at, memory_order_relaxed);
   atomic_store_explicit(&self->since_ns, w->since_ns, memory_order_relaxed);
-  atomic_store(&self->changes, self->changes + 1);
-  atomic_store(&self->waits_for, lock);
-  atomic_store(&self->how, how);
-  /* Before this thread looks who stands in its way. Of two that close a circle, one sees the other's wait, and with it
-   * what that one had put down before as the owner. */
-  atomic_thread_fence(memory_order_seq_cst);
+  wait_changes(self);
+  atomic_store_explicit(&self->checks, 0, memory_order_release); /* circle.c R7 */
+  atomic_store_explicit(&self->waits_for, lock, memory_order_release);
+  atomic_store_explicit(&self->how, how, memory_order_release);
 }
 
 void wait_take_stack(struct wait *w) {
@@ -83,8 +86,7 @@ void wait_end(struct wait *w, bool is_taken) {
   uint64_t ns = books_now_ns() - w->since_ns;
   atomic_store(&self->how, BOOKS_RUNS);
   atomic_store(&self->waits_for, 0);
-  atomic_store(&self->checks, 0); /* it may have been cancelled there */
-  atomic_store(&self->changes, self->changes + 1);
+  wait_changes(self);
   self->waits++;
   self->waited_ns += ns;
   if (!w->lock) return;

@@ -1,0 +1,388 @@
+// circle_model: how volt-run finds a deadlock, and reports it once: tools/volt-run/watch/circle.c, wait.c and threads.c,
+// as they are shipped. Checks circle.c I1-I3, R1-R7. The locks, the kernel, and what is true, are the model's.
+// PROGRAM: volt_run BATCH 2 MUTANTS SOURCES watch DEFINES watch
+#include "core/os/futex.h"
+#include "model.hpp"
+#include "watch/circle.h"
+#include "watch/kernel.h"
+#include "watch/snapshot.h"
+
+#include <errno.h>
+#include <setjmp.h>
+
+struct books *watch_books;
+BOOKS_OF_THREAD struct books_thread *books_own;
+uint32_t watch_steps[8];
+
+namespace {
+
+enum { THREADS = 4, LOCKS = 4, NONE = 9, ENDED = 7 };
+
+// What is true, and what the kernel knows: of all threads, at once.
+struct truth {
+  unsigned holder[LOCKS + 1]; // of a lock; NONE; ENDED: a thread that is not there any more
+  unsigned wants[THREADS];    // a lock; 0: none
+  bool sleeps[THREADS];
+  bool is_away[THREADS];           // it does something else, and gives nothing back
+  bool will_wake[THREADS];         // by a signal
+  unsigned thread_at[THREADS + 1]; // in this place of the books
+  int enters;                      // the thread that gets its place
+  unsigned reports;
+  jmp_buf jump;
+  bool is_jump; // ends the first wait of thread 0
+} now;
+
+struct watch_world;
+watch_world *world;
+
+// Whether it sleeps for ever: all that it waits for does, and then in a circle, or for a thread that has ended.
+bool is_asleep_for_ever(unsigned t, bool *is_in_circle) {
+  unsigned at = t;
+  for (unsigned i = 0; i <= THREADS; i++) {
+    if (now.wants[at] == 0) return now.is_away[at];
+    if (now.will_wake[at]) return false;
+    unsigned next = now.holder[now.wants[at]];
+    if (next == NONE) return false;
+    if (next == ENDED) return true;
+    if (next == t) return *is_in_circle = true;
+    at = next;
+  }
+  return true;
+}
+
+struct watch_world : model {
+  struct books books;
+  VOLT_ATOMIC(uint32_t) taken[LOCKS + 1]; // the program's locks
+  struct books_thread *self[THREADS];
+  struct wait before[THREADS];
+
+  watch_world() {
+    now = truth();
+    world = this;
+    watch_books = &books;
+    memset(watch_steps, 0, sizeof watch_steps);
+    for (unsigned &holder : now.holder) holder = NONE;
+    for (uint32_t i = 1; i <= LOCKS; i++) volt_store_relaxed(&books.lock[i].generation, 1);
+  }
+  // Before the threads run: each has its place, and what it holds from the beginning.
+  void come(unsigned t, uint32_t lock = 0) {
+    enter(t);
+    if (lock) EXPECT(try_lock(t, lock));
+  }
+  void enter(unsigned t) {
+    now.enters = static_cast<int>(t);
+    self[t] = books_new_thread();
+    now.thread_at[self[t]->number] = t;
+  }
+
+  // ---- as mutexes.c does it ----
+
+  bool really_try(unsigned t, uint32_t lock) {
+    uint32_t free = 0;
+    if (!volt_cas_acquire(&taken[lock], &free, 1)) return false;
+    now.holder[lock] = t;
+    now.wants[t] = 0;
+    return true;
+  }
+  bool try_lock(unsigned t, uint32_t lock) {
+    if (!really_try(t, lock)) return false;
+    held_add(self[t], lock, BOOKS_LOCKS_IT, false, 1);
+    return true;
+  }
+  // Returns false: it sleeps for ever.
+  bool really_lock(unsigned t, uint32_t lock) {
+    bool is_in_circle = false;
+    now.sleeps[t] = true;
+    while (!really_try(t, lock)) {
+      if (is_asleep_for_ever(t, &is_in_circle)) return false;
+      volt_yield_();
+    }
+    now.sleeps[t] = false;
+    return true;
+  }
+  bool lock(unsigned t, uint32_t lock) {
+    if (try_lock(t, lock)) return true;
+    struct wait w;
+    now.wants[t] = lock;
+    wait_begin(&w, self[t], lock, BOOKS_LOCKS_IT, 1);
+    if (circle_check(&w, attempt, &lock) == ETIMEDOUT && !really_lock(t, lock)) return false;
+    wait_end(&w, true);
+    held_add(self[t], lock, BOOKS_LOCKS_IT, false, 1);
+    return true;
+  }
+  // A wait that has begun before the threads do, and that a signal ends.
+  void sleep_before(unsigned t, uint32_t lock, bool will_wake) {
+    wait_begin(&before[t], self[t], lock, BOOKS_LOCKS_IT, 1);
+    now.wants[t] = lock;
+    now.sleeps[t] = true;
+    now.will_wake[t] = will_wake;
+  }
+  void wake(unsigned t) {
+    now.sleeps[t] = now.will_wake[t] = false;
+    now.wants[t] = 0;
+    wait_end(&before[t], false);
+  }
+  void unlock(unsigned t, uint32_t lock) {
+    EXPECT(held_remove(self[t], lock, 1) == BOOKS_LOCKS_IT);
+    now.holder[lock] = NONE;
+    volt_store_release(&taken[lock], 0);
+  }
+
+  // For a while, which is over when each other thread has come further, or sleeps.
+  static int attempt(void *object, const struct timespec *) {
+    unsigned t = volt_model_thread();
+    uint32_t lock = *static_cast<uint32_t *>(object);
+    if (world->really_try(t, lock)) return 0;
+    if (now.is_jump && t == 0) longjmp(now.jump, 1);
+    now.sleeps[t] = true;
+    volt_yield_();
+    now.sleeps[t] = false;
+    return world->really_try(t, lock) ? 0 : ETIMEDOUT;
+  }
+
+  // Every circle that stays has been reported, once, and nothing else has.
+  void expect_reports() {
+    bool is_in_circle = false;
+    for (unsigned t = 0; t < THREADS; t++) (void)is_asleep_for_ever(t, &is_in_circle);
+    EXPECT(now.reports == (is_in_circle ? 1 : 0));
+  }
+  void check() override {
+    expect_reports();
+  }
+};
+
+} // namespace
+
+// ---- what the sources call ----
+
+int32_t kernel_tid(void) {
+  return now.enters + 1;
+}
+
+void kernel_name(char *name) {
+  name[0] = '\0';
+}
+
+bool kernel_is_gone(int32_t tid) {
+  return tid == ENDED + 1;
+}
+
+uint64_t kernel_ran_ns(const struct books_thread *t) {
+  unsigned thread = now.thread_at[t->number];
+  bool could_go_on = now.wants[thread] && now.holder[now.wants[thread]] == NONE;
+  if (!now.sleeps[thread] || could_go_on) return KERNEL_IS_AWAKE;
+  return watch_steps[thread];
+}
+
+void *kernel_memory(size_t size) {
+  alignas(16) static unsigned char memory[8][64];
+  EXPECT(size <= sizeof memory[0]);
+  return memset(memory[volt_model_thread()], 0, size);
+}
+
+void kernel_memory_back(void *, size_t) {
+}
+
+uint64_t books_now_ns(void) {
+  return 0;
+}
+
+uint32_t books_stack(uintptr_t *, uintptr_t) {
+  return 0;
+}
+
+struct books_detail *books_detail(uint32_t) {
+  return nullptr;
+}
+
+// I2.
+void snapshot_of_deadlock(const struct circle *c) {
+  now.reports++;
+  for (uint32_t i = 0; i < c->count; i++) {
+    unsigned thread = now.thread_at[c->thread[i]];
+    unsigned next = now.thread_at[c->thread[(i + 1) % c->count]];
+    EXPECT(now.wants[thread] == c->lock[i] && now.holder[c->lock[i]] == next);
+  }
+}
+
+// ---- circles ----
+
+// R1, R4: two threads that close one; what they hold, they hold from the beginning.
+struct circle_of_two : watch_world {
+  circle_of_two() {
+    come(0, 1);
+    come(1, 2);
+  }
+  void thread(unsigned index) override {
+    EXPECT(!lock(index, 2 - index));
+  }
+};
+MODEL(circle_of_two, 2, bounded)
+
+// R1, R5: each takes both; they may come past each other, and then there is none.
+struct circle_of_two_perhaps : watch_world {
+  circle_of_two_perhaps() {
+    come(0);
+    come(1);
+  }
+  void thread(unsigned index) override {
+    if (!lock(index, 1 + index) || !lock(index, 2 - index)) return;
+    unlock(index, 2 - index);
+    unlock(index, 1 + index);
+  }
+};
+MODEL(circle_of_two_perhaps, 2, bounded)
+
+// R1, R2: three threads.
+struct circle_of_three : watch_world {
+  circle_of_three() {
+    for (unsigned t = 0; t < 3; t++) come(t, 1 + t);
+  }
+  void thread(unsigned index) override {
+    EXPECT(!lock(index, 1 + (index + 1) % 3));
+  }
+};
+MODEL(circle_of_three, 3, bounded)
+
+// R3: a signal ends a thread's wait, and it waits again, while the other one checks.
+struct circle_interrupted : watch_world {
+  circle_interrupted() {
+    come(0, 1);
+    come(1, 2);
+    sleep_before(1, 1, true);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) wake(1);
+    EXPECT(!lock(index, 2 - index));
+  }
+};
+MODEL(circle_interrupted, 2, bounded)
+
+// R7: a thread leaves its wait by a jump while it checks, because the other one's wait closes a circle; that one's is
+// ended by a signal. Then the first waits for a condition, and the other one takes the mutex that it has to have back, and
+// waits for what it holds.
+struct circle_after_a_jump : circle_interrupted {
+  circle_after_a_jump() {
+    now.is_jump = true;
+  }
+  void await_condition() {
+    struct wait w;
+    EXPECT(held_remove(self[0], 3, 1) == BOOKS_LOCKS_IT);
+    wait_begin(&w, self[0], 4, BOOKS_AWAITS_IT, 1);
+    atomic_store(&self[0]->comes_back_by, 3);
+    now.wants[0] = 3;
+    now.sleeps[0] = true;
+    now.holder[3] = NONE;
+    volt_store_release(&taken[3], 0);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      wake(1);
+      if (lock(1, 3)) EXPECT(!lock(1, 1));
+    } else if (setjmp(now.jump) == 0) {
+      EXPECT(!lock(0, 2)); // there was no jump
+    } else {
+      now.is_jump = false;
+      now.wants[0] = 0;
+      if (lock(0, 3)) await_condition();
+    }
+  }
+};
+MODEL(circle_after_a_jump, 2, bounded)
+
+// ---- none ----
+
+// R5: a lock is given back, and then its holder waits for the one that has it now, or will.
+struct circle_given_back : watch_world {
+  circle_given_back() {
+    come(0, 1);
+    come(1, 2);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      unlock(1, 2);
+      EXPECT(lock(1, 1));
+      unlock(1, 1);
+      return;
+    }
+    EXPECT(lock(0, 2));
+    unlock(0, 2);
+    unlock(0, 1);
+  }
+};
+MODEL(circle_given_back, 2, bounded)
+
+// R5: the same, and a third thread has the lock for a while.
+struct circle_passed_on : watch_world {
+  circle_passed_on() {
+    come(0, 1);
+    come(1, 2);
+    come(2);
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      if (!try_lock(2, 2)) return;
+      unlock(2, 2);
+      return;
+    }
+    if (index == 1) unlock(1, 2);
+    EXPECT(lock(index, 2 - index));
+    unlock(index, 2 - index);
+    if (index == 0) unlock(0, 1);
+  }
+};
+MODEL(circle_passed_on, 3, bounded)
+
+// R5: thread 0 waits for 3, which sleeps; that one waits for a lock that 1 gives back, and 2 takes for ever; then 1 waits
+// for 0.
+struct circle_through_another : watch_world {
+  circle_through_another() {
+    come(0, 1);
+    come(1, 3);
+    come(2);
+    come(3, 2);
+    sleep_before(3, 3, false);
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      now.is_away[2] = lock(2, 3);
+      return;
+    }
+    if (index == 1) unlock(1, 3);
+    EXPECT(!lock(index, 2 - index));
+  }
+};
+MODEL(circle_through_another, 3, bounded)
+
+// R5: the same; 1 has waited for 0 before, and a signal has ended that.
+struct circle_through_another_again : circle_through_another {
+  circle_through_another_again() {
+    sleep_before(1, 1, true);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) wake(1);
+    circle_through_another::thread(index);
+  }
+};
+MODEL(circle_through_another_again, 3, bounded)
+
+// R6: a thread has ended with a lock that another one waits for, and a third gets its place, and waits for what that one
+// holds.
+struct circle_place_used_again : watch_world {
+  circle_place_used_again() {
+    come(0, 1);
+    enter(1);
+    held_add(self[1], 2, BOOKS_LOCKS_IT, false, 1);
+    atomic_store(&self[1]->tid, ENDED + 1);
+    now.holder[2] = ENDED;
+    volt_store_relaxed(&taken[2], 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      enter(1);
+      EXPECT(self[1]->number == 2 || self[1]->number == 3);
+    }
+    EXPECT(!lock(index, 2 - index));
+  }
+};
+MODEL(circle_place_used_again, 2, bounded)

@@ -1,0 +1,16 @@
+/* sizes.h: how much the books have room for. Models have a smaller one in its place. */
+#ifndef WATCH_SIZES_H
+#define WATCH_SIZES_H
+
+enum {
+  BOOKS_BUCKETS = 1 << 16,
+  BOOKS_LOCKS = 1 << 18,   /* objects at most: more are not watched */
+  BOOKS_DETAILS = 1 << 13, /* of them, those for which a thread had to wait */
+  BOOKS_THREADS = 4096,    /* at the same time */
+  BOOKS_HELD = 64,         /* by one thread at the same time */
+  BOOKS_DEPTH = 32,        /* of a stack */
+  BOOKS_CACHED = 1024,     /* objects that a thread finds at once */
+  BOOKS_TIMES = 80         /* of a histogram: two for each power of two */
+};
+
+#endif
