@@ -13,11 +13,12 @@
 #include "common/options.h"
 #include "refuse.h"
 #include "report.h"
+#include "report_orders.h"
 
 enum { EXIT_CANNOT_WATCH = 126, EXIT_NO_PROGRAM = 127, TOP = 10, TOP_MAX = 100000 };
 
 struct options {
-  const char *output, *json, *on_deadlock;
+  const char *output, *json, *on_deadlock, *orders;
   unsigned top;
   bool children;
   const char *render; /* a descriptor's number: this process makes a report of it */
@@ -37,24 +38,31 @@ static const char usage[] =
     "      --top N            so many locks in a report (10)\n"
     "      --on-deadlock WHAT report (go on), abort (end by SIGABRT), core (the same, with a "
     "core); report\n"
+    "      --orders WHAT      report (orders in which locks were taken that could deadlock), off; "
+    "report\n"
     "      --children         programs that it starts report at their end, too\n"
     "  -h, --help\n";
 
 static bool options_check(const struct options *o) {
   static const char *const ways[] = {"report", "abort", "core"};
-  for (int i = 0; i < 3; i++) {
-    if (strcmp(o->on_deadlock, ways[i]) == 0) return true;
+  bool is_way = false;
+  for (int i = 0; i < 3; i++) is_way = is_way || strcmp(o->on_deadlock, ways[i]) == 0;
+  if (!is_way) {
+    fprintf(stderr, "volt-run: --on-deadlock is report, abort or core, not %s\n", o->on_deadlock);
+    return false;
   }
-  fprintf(stderr, "volt-run: --on-deadlock is report, abort or core, not %s\n", o->on_deadlock);
+  if (strcmp(o->orders, "report") == 0 || strcmp(o->orders, "off") == 0) return true;
+  fprintf(stderr, "volt-run: --orders is report or off, not %s\n", o->orders);
   return false;
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {
-  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, CHILDREN, RENDER };
+  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, ORDERS, CHILDREN, RENDER };
   static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                         {"json", required_argument, NULL, JSON},
                                         {"top", required_argument, NULL, TOP_OPTION},
                                         {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
+                                        {"orders", required_argument, NULL, ORDERS},
                                         {"children", no_argument, NULL, CHILDREN},
                                         {"render", required_argument, NULL, RENDER},
                                         {"help", no_argument, NULL, 'h'},
@@ -67,6 +75,7 @@ static enum options_result options_read(struct options *o, int argc, char **argv
         if (!option_unsigned("top", optarg, 1, TOP_MAX, &o->top)) return OPTIONS_WRONG;
         break;
       case ON_DEADLOCK: o->on_deadlock = optarg; break;
+      case ORDERS: o->orders = optarg; break;
       case CHILDREN: o->children = true; break;
       case RENDER: o->render = optarg; break;
       case 'h': fputs(usage, stdout); return OPTIONS_HELP_SHOWN;
@@ -103,6 +112,15 @@ static bool render_as(void (*print)(const struct report *r, FILE *to), const str
   return is_done;
 }
 
+/* At the end of a program in which no thread has waited, and none could for ever, nothing is said. */
+static bool render_has_news(const struct report *r) {
+  if (r->s->why != SNAPSHOT_AT_END || r->s->detail_count || r->s->unwatched) return true;
+  struct orders *found = orders_search(r);
+  bool has_news = found && found->count > 0;
+  free(found);
+  return has_news;
+}
+
 static int render(const struct options *o) {
   struct report r;
   uint64_t file;
@@ -110,8 +128,10 @@ static int render(const struct options *o) {
       !report_open(&r, (int)file, o->top)) {
     return EXIT_FAILURE;
   }
-  bool is_done = !o->json || render_as(report_json, &r, o->json);
-  if (o->output || !o->json) is_done = render_as(report_text, &r, o->output) && is_done;
+  bool has_news = render_has_news(&r);
+  bool is_done = !has_news || !o->json || render_as(report_json, &r, o->json);
+  if (has_news && (o->output || !o->json))
+    is_done = render_as(report_text, &r, o->output) && is_done;
   report_close(&r);
   return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -166,7 +186,7 @@ static bool set_environment(const struct options *o, const char *self, const cha
   is_done = is_done && setenv("VOLT_RUN_PID", number, 1) == 0 &&
             setenv("VOLT_RUN_PROGRAM", self, 1) == 0 &&
             setenv("VOLT_RUN_ON_DEADLOCK", o->on_deadlock, 1) == 0 &&
-            setenv("LD_PRELOAD", preload, 1) == 0;
+            setenv("VOLT_RUN_ORDERS", o->orders, 1) == 0 && setenv("LD_PRELOAD", preload, 1) == 0;
   return is_done &&
          (o->children ? setenv("VOLT_RUN_CHILDREN", "1", 1) : unsetenv("VOLT_RUN_CHILDREN")) == 0;
 }
@@ -191,7 +211,7 @@ static int run(const struct options *o) {
 }
 
 int main(int argc, char **argv) {
-  struct options o = {.on_deadlock = "report", .top = TOP};
+  struct options o = {.on_deadlock = "report", .orders = "report", .top = TOP};
   switch (options_read(&o, argc, argv)) {
     case OPTIONS_HELP_SHOWN: return EXIT_SUCCESS;
     case OPTIONS_WRONG: return EXIT_USAGE;

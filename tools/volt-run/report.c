@@ -10,14 +10,17 @@ static bool report_is_whole(const struct snapshot *s, size_t size) {
   if (size < sizeof *s || memcmp(s->magic, SNAPSHOT_MAGIC, sizeof s->magic) != 0) return false;
   if (s->size_of_thread != sizeof(struct books_thread) ||
       s->size_of_detail != sizeof(struct books_detail) ||
-      s->size_of_lock != sizeof(struct books_lock))
+      s->size_of_lock != sizeof(struct books_lock) ||
+      s->size_of_order != sizeof(struct books_order) ||
+      s->size_of_stack != sizeof(struct books_stack))
     return false;
   if (s->thread_count > BOOKS_THREADS || s->detail_count > BOOKS_DETAILS ||
-      s->lock_count > BOOKS_LOCKS)
+      s->lock_count > BOOKS_LOCKS || s->order_count > BOOKS_ORDERS || s->stack_count > BOOKS_STACKS)
     return false;
-  return size >= sizeof *s + (size_t)s->thread_count * s->size_of_thread +
-                     (size_t)s->detail_count * s->size_of_detail +
-                     (size_t)s->lock_count * s->size_of_lock;
+  return size >=
+         sizeof *s + (size_t)s->thread_count * s->size_of_thread +
+             (size_t)s->detail_count * s->size_of_detail + (size_t)s->lock_count * s->size_of_lock +
+             (size_t)s->order_count * s->size_of_order + (size_t)s->stack_count * s->size_of_stack;
 }
 
 static const struct report *sorted; /* for the comparison below */
@@ -60,6 +63,10 @@ bool report_open(struct report *r, int file, unsigned top) {
   at += (size_t)r->s->detail_count * r->s->size_of_detail;
   r->lock = (struct books_lock *)(void *)at - 1;
   at += (size_t)r->s->lock_count * r->s->size_of_lock;
+  r->orders = (struct books_order *)(void *)at - 1;
+  at += (size_t)r->s->order_count * r->s->size_of_order;
+  r->stacks = (struct books_stack *)(void *)at - 1;
+  at += (size_t)r->s->stack_count * r->s->size_of_stack;
   r->symbols = symbols_open(at, (size_t)((char *)memory + is.st_size - at));
   return r->symbols && report_sort(r);
 }

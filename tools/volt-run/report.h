@@ -14,6 +14,8 @@ struct report {
   struct books_thread *thread; /* thread[1] is the first */
   struct books_detail *detail;
   struct books_lock *lock;
+  struct books_order *orders; /* orders[1] is the first */
+  struct books_stack *stacks;
   struct symbols *symbols;
   uint32_t *order; /* of the details: those first for which threads have waited longest in all */
   uint32_t ordered;

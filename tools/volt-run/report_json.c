@@ -1,7 +1,9 @@
 /* report_json.c: the report for programs. Times are in nanoseconds. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "report.h"
+#include "report_orders.h"
 
 static void json_text(const char *text, FILE *to) {
   fputc('"', to);
@@ -139,6 +141,44 @@ static void json_threads(const struct report *r, FILE *to) {
   }
 }
 
+static void json_mode(unsigned how, FILE *to) {
+  fprintf(to, ",\"shared\":%s}", how == BOOKS_READS_IT ? "true" : "false");
+}
+
+static void json_step(const struct report *r, const struct orders_step *s, FILE *to) {
+  const struct books_stack *held = orders_held_stack(r, s), *taken = orders_stack(r, s);
+  fprintf(to, "{\"thread\":");
+  json_name(s->order->tid, s->order->name, to);
+  fprintf(to, ",\"holds\":{");
+  json_lock(r, s->held->lock, to);
+  json_mode(s->held->how, to);
+  fprintf(to, ",\"held_stack\":");
+  json_stack(r, held ? held->at : NULL, held ? held->depth : 0, s->held->at, to);
+  fprintf(to, ",\"takes\":{");
+  json_lock(r, s->order->lock, to);
+  json_mode(s->order->how, to);
+  fprintf(to, ",\"stack\":");
+  json_stack(r, taken ? taken->at : NULL, taken ? taken->depth : 0, s->order->at, to);
+  fputc('}', to);
+}
+
+static void json_orders(const struct report *r, FILE *to) {
+  struct orders *found = orders_search(r);
+  for (uint32_t i = 0; found && i < found->count; i++) {
+    const struct orders_circle *c = &found->circle[i];
+    fprintf(to, "%s{\"certain\":%s,\"steps\":[", i ? "," : "",
+            orders_are_certain(r, c) ? "true" : "false");
+    for (uint32_t k = 0; k < c->length; k++) {
+      if (k) fputc(',', to);
+      json_step(r, &c->step[k], to);
+    }
+    fprintf(to, "]}");
+  }
+  fprintf(to, "],\"orders_cut_short\":%s,\"orders_left_out\":%u",
+          found && found->is_cut_short ? "true" : "false", r->s->orders_left_out);
+  free(found);
+}
+
 /* One line for each report. */
 void report_json(const struct report *r, FILE *to) {
   static const char *const whys[] = {"end", "asked", "deadlock"};
@@ -152,7 +192,9 @@ void report_json(const struct report *r, FILE *to) {
           (int)r->s->pid, r->s->now_ns - r->s->begun_ns, sums.threads, sums.objects, sums.waits,
           sums.waited_ns, r->s->deadlocks, r->s->unwatched);
   json_circle(r, to);
-  fprintf(to, "],\"locks\":[");
+  fprintf(to, "],\"orders\":[");
+  json_orders(r, to);
+  fprintf(to, ",\"locks\":[");
   for (uint32_t i = 0; i < r->ordered; i++) {
     if (i) fputc(',', to);
     json_detail(r, &r->detail[r->order[i]], to);

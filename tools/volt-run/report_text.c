@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "report_orders.h"
 
 enum { TEXT_TIME = 32, TEXT_PLACE = 512, TEXT_THREADS = 10 };
 
@@ -189,6 +190,46 @@ static void text_faults(const struct report *r, FILE *to) {
   }
 }
 
+/* ---- orders ---- */
+
+static void text_step(const struct report *r, const struct orders_step *s, FILE *to) {
+  const struct books_stack *held = orders_held_stack(r, s), *taken = orders_stack(r, s);
+  uint32_t threads = 0;
+  fprintf(to, "    ");
+  text_name(s->order->tid, s->order->name, to);
+  for (uint32_t i = 0; i < BOOKS_ORDER_THREADS; i++)
+    threads += atomic_load(&s->order->threads[i]) != 0;
+  if (threads > 1) fprintf(to, " (and %u more)", threads - 1);
+  fprintf(to, " held %s", s->held->how == BOOKS_READS_IT ? "shared: " : "");
+  text_lock(r, s->held->lock, to);
+  fprintf(to, "\n      which it had taken at\n");
+  text_stack(r, held ? held->at : NULL, held ? held->depth : 0, s->held->at, to);
+  fprintf(to, "      and then took %s", s->order->how == BOOKS_READS_IT ? "shared: " : "");
+  text_lock(r, s->order->lock, to);
+  fprintf(to, ", at\n");
+  text_stack(r, taken ? taken->at : NULL, taken ? taken->depth : 0, s->order->at, to);
+}
+
+static void text_orders(const struct report *r, const struct orders *found, FILE *to) {
+  if (found->count)
+    fprintf(to, "\norders that could deadlock: each thread holds a lock that another one takes\n");
+  for (uint32_t i = 0; i < found->count && i < r->top; i++) {
+    const struct orders_circle *c = &found->circle[i];
+    fprintf(to, "\n%2u. %u locks%s\n", i + 1, c->length,
+            orders_are_certain(r, c) ? ""
+                                     : ", if they are these: no call has initialised one of them, "
+                                       "so its memory may have been "
+                                       "another lock's before");
+    for (uint32_t k = 0; k < c->length; k++) text_step(r, &c->step[k], to);
+  }
+  if (found->count > r->top) fprintf(to, "\n    %u more are not said\n", found->count - r->top);
+  if (found->is_cut_short)
+    fprintf(to, "\n    there may be more orders like that: the search was cut short\n");
+  if (r->s->orders_left_out)
+    fprintf(to, "\n    %u orders in which locks were taken were not kept: there was no room\n",
+            r->s->orders_left_out);
+}
+
 /* ---- threads ---- */
 
 static const struct report *of; /* for the comparison below */
@@ -243,6 +284,7 @@ void report_text(const struct report *r, FILE *to) {
     return;
   }
   struct report_sums sums = report_sum(r);
+  struct orders *orders = orders_search(r);
   char lasted[TEXT_TIME], waited[TEXT_TIME];
   fprintf(to,
           "volt-run: %s (pid %d), after %s: %u threads, %u objects; %" PRIu64
@@ -254,6 +296,8 @@ void report_text(const struct report *r, FILE *to) {
     fprintf(to, "; %" PRIu64 " calls were not watched: there was no room", r->s->unwatched);
   fprintf(to, "\n");
   text_faults(r, to);
+  if (orders) text_orders(r, orders, to);
+  free(orders);
   text_details(r, false, "locks, by the time that threads have waited for them", to);
   text_details(r, true, "condition variables", to);
   text_threads(r, to);

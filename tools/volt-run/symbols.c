@@ -126,3 +126,20 @@ static void symbols_by_map(const struct symbols *s, uintptr_t at, char *to, size
 void symbols_text(struct symbols *s, uintptr_t at, char *to, size_t size) {
   if (!symbols_by_libdw(s, at, to, size)) symbols_by_map(s, at, to, size);
 }
+
+/* Variables that are zero at the start have memory of no file, directly behind that of their file. */
+bool symbols_is_static(const struct symbols *s, uintptr_t address) {
+  uintptr_t end_of_file = 0;
+  for (const char *line = s->maps; line && *line;
+       line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    uintptr_t from, end;
+    char path[256] = "";
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s%*[ ]%255[^\n]", &from, &end, path) <
+        2)
+      continue;
+    bool is_static = path[0] == '/' || (path[0] == '\0' && from == end_of_file);
+    if (is_static) end_of_file = end;
+    if (address >= from && address < end) return is_static;
+  }
+  return false;
+}

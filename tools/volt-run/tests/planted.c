@@ -15,6 +15,8 @@
  *   handler         a semaphore that a signal handler posts, and one whose wait a signal ends
  *   strict          what glibc does at the edges: small stacks, times that are none, a cancel before a semaphore that
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
+ *   orders SEED     2 to 5 locks in orders that could deadlock, and do not: mutexes and read-write locks
+ *   orders-HOW SEED the same with something that keeps them from it: gate, try, timed, alone, again, readers, before
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -637,17 +639,214 @@ static int strict(void) {
   return 0;
 }
 
+/* ---- orders ---- */
+
+enum { ORDERED_MOST = 5 };
+
+static struct orders_plan {
+  unsigned count;
+  struct thing thing[ORDERED_MOST];
+  struct thing gate, beside[ORDERED_MOST];
+  bool has_gate, tries, is_timed, reads;
+  pthread_barrier_t all_are_there;
+  pthread_mutex_t turn_lock;
+  pthread_cond_t turn_changed;
+  unsigned turn;
+} ordered;
+
+static void ordered_take_last(struct thing *t, bool is_shared) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 100;
+  if (ordered.tries && t->kind >= WRITE) {
+    REQUIRE((is_shared ? pthread_rwlock_tryrdlock : pthread_rwlock_trywrlock)(&t->rwlock) == 0);
+  } else if (ordered.tries) {
+    REQUIRE(pthread_mutex_trylock(&t->mutex) == 0);
+  } else if (ordered.is_timed && t->kind >= WRITE) {
+    REQUIRE((is_shared ? pthread_rwlock_timedrdlock : pthread_rwlock_timedwrlock)(&t->rwlock,
+                                                                                  &until) == 0);
+  } else if (ordered.is_timed) {
+    REQUIRE(pthread_mutex_timedlock(&t->mutex, &until) == 0);
+  } else if (is_shared) {
+    REQUIRE(pthread_rwlock_rdlock(&t->rwlock) == 0);
+  } else {
+    thing_take(t);
+  }
+}
+
+__attribute__((noinline)) static void takes_then(struct thing *held, struct thing *taken) {
+  bool is_shared = held->kind == READ;
+  if (is_shared || ordered.reads) {
+    REQUIRE(pthread_rwlock_rdlock(&held->rwlock) == 0);
+  } else {
+    thing_take(held);
+  }
+  ordered_take_last(taken, ordered.reads);
+  thing_give(taken);
+  thing_give(held);
+}
+
+/* One of the steps. What stands beside is taken, too, and is in no circle. */
+static void ordered_step(unsigned i) {
+  struct thing *beside = &ordered.beside[i];
+  if (ordered.has_gate) thing_take(&ordered.gate);
+  bool has_beside = i % 2;
+  if (has_beside) thing_take(beside);
+  takes_then(&ordered.thing[i], &ordered.thing[(i + 1) % ordered.count]);
+  if (has_beside) thing_give(beside);
+  if (ordered.has_gate) thing_give(&ordered.gate);
+}
+
+/* In turn, so that none of them ever waits; the condition's own mutex is held alone. */
+static void *ordered_thread(void *ctx) {
+  unsigned i = (unsigned)(uintptr_t)ctx;
+  pthread_barrier_wait(&ordered.all_are_there);
+  pthread_mutex_lock(&ordered.turn_lock);
+  while (ordered.turn != i) pthread_cond_wait(&ordered.turn_changed, &ordered.turn_lock);
+  pthread_mutex_unlock(&ordered.turn_lock);
+  for (unsigned k = 0; k < 3; k++) ordered_step(i);
+  pthread_mutex_lock(&ordered.turn_lock);
+  ordered.turn++;
+  pthread_cond_broadcast(&ordered.turn_changed);
+  pthread_mutex_unlock(&ordered.turn_lock);
+  return NULL;
+}
+
+static void ordered_make(void) {
+  static const enum kind kinds[] = {MUTEX, RECURSIVE, ERRORCHECK, WRITE, READ};
+  ordered.count = 2 + below(ORDERED_MOST - 1);
+  thing_init(&ordered.gate, kinds[below(4)]);
+  for (unsigned i = 0; i < ORDERED_MOST; i++) {
+    thing_init(&ordered.thing[i], ordered.reads ? READ : kinds[below(5)]);
+    thing_init(&ordered.beside[i], MUTEX);
+  }
+  pthread_barrier_init(&ordered.all_are_there, NULL, ordered.count);
+  pthread_mutex_init(&ordered.turn_lock, NULL);
+  pthread_cond_init(&ordered.turn_changed, NULL);
+}
+
+static void ordered_run(void) {
+  pthread_t thread[ORDERED_MOST];
+  for (unsigned i = 0; i < ordered.count; i++)
+    REQUIRE(pthread_create(&thread[i], NULL, ordered_thread, (void *)(uintptr_t)i) == 0);
+  for (unsigned i = 0; i < ordered.count; i++) pthread_join(thread[i], NULL);
+}
+
+static int orders(void) {
+  ordered_make();
+  ordered_run();
+  for (unsigned i = 0; i < ordered.count; i++) {
+    struct thing *t = &ordered.thing[i];
+    printf("%p ", t->kind >= WRITE ? (void *)&t->rwlock : (void *)&t->mutex);
+  }
+  return 0;
+}
+
+static int orders_gate(void) {
+  ordered.has_gate = true;
+  return orders();
+}
+static int orders_try(void) {
+  ordered.tries = true;
+  return orders();
+}
+static int orders_timed(void) {
+  ordered.is_timed = true;
+  return orders();
+}
+static int orders_readers(void) {
+  ordered.reads = true;
+  return orders();
+}
+
+static pthread_barrier_t stays;
+
+static void *stays_there(void *ctx) {
+  (void)ctx;
+  pthread_mutex_lock(&kept); /* it is known, and there, until the others are over */
+  pthread_mutex_unlock(&kept);
+  pthread_barrier_wait(&stays);
+  pthread_barrier_wait(&stays);
+  return NULL;
+}
+
+/* All steps by one thread, while another one is there. */
+static int orders_alone(void) {
+  pthread_t thread;
+  ordered_make();
+  pthread_barrier_init(&stays, NULL, 2);
+  REQUIRE(pthread_create(&thread, NULL, stays_there, NULL) == 0);
+  pthread_barrier_wait(&stays);
+  for (unsigned i = 0; i < ordered.count; i++) ordered_step(i);
+  pthread_barrier_wait(&stays);
+  return pthread_join(thread, NULL);
+}
+
+/* Each step with locks that have been made anew, in the memory of those before. */
+static void *ordered_anew(void *ctx) {
+  ordered_step((unsigned)(uintptr_t)ctx);
+  return NULL;
+}
+
+static int orders_again(void) {
+  pthread_t thread, other;
+  ordered_make();
+  pthread_barrier_init(&stays, NULL, 2);
+  REQUIRE(pthread_create(&other, NULL, stays_there, NULL) == 0);
+  pthread_barrier_wait(&stays);
+  for (unsigned i = 0; i < ordered.count; i++) {
+    REQUIRE(pthread_create(&thread, NULL, ordered_anew, (void *)(uintptr_t)i) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    for (unsigned k = 0; k < ordered.count; k++) {
+      struct thing *t = &ordered.thing[k];
+      bool is_destroyed = below(2);
+      if (is_destroyed) REQUIRE(pthread_mutex_destroy(&t->mutex) == 0);
+      if (is_destroyed) REQUIRE(pthread_rwlock_destroy(&t->rwlock) == 0);
+      thing_init(t, t->kind);
+    }
+  }
+  pthread_barrier_wait(&stays);
+  return pthread_join(other, NULL);
+}
+
+/* One thread takes them in one order before there is another one, which takes them in the other, and once more in its own
+ * when that one has ended. */
+static int orders_before(void) {
+  pthread_t thread;
+  ordered_make();
+  for (unsigned i = 1; i < ordered.count; i++) ordered_step(i);
+  REQUIRE(pthread_create(&thread, NULL, ordered_anew, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  for (unsigned i = 1; i < ordered.count; i++) ordered_step(i);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     int (*run)(void);
-  } plants[] = {{"circle", circle},         {"circles", circles},
-                {"itself", itself},         {"readers", readers},
-                {"crowd", crowd},           {"hold", hold},
-                {"conditions", conditions}, {"wrong", wrong},
-                {"cancel", cancel},         {"fork", forks},
-                {"handler", handler},       {"strict", strict},
-                {"condition", condition},   {"priority", priority}};
+  } plants[] = {{"circle", circle},
+                {"circles", circles},
+                {"itself", itself},
+                {"readers", readers},
+                {"crowd", crowd},
+                {"hold", hold},
+                {"conditions", conditions},
+                {"wrong", wrong},
+                {"cancel", cancel},
+                {"fork", forks},
+                {"handler", handler},
+                {"strict", strict},
+                {"condition", condition},
+                {"priority", priority},
+                {"orders", orders},
+                {"orders-gate", orders_gate},
+                {"orders-try", orders_try},
+                {"orders-timed", orders_timed},
+                {"orders-alone", orders_alone},
+                {"orders-again", orders_again},
+                {"orders-readers", orders_readers},
+                {"orders-before", orders_before}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;

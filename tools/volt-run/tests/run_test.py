@@ -155,6 +155,50 @@ def no_false_alarm():
     return f"{count} crowds from seed {SEED} on"
 
 
+# ---- orders ----
+
+def orders_of(run):
+    return [order for report in run.reports if report["why"] == "end" for order in report["orders"]]
+
+
+def orders():
+    """orders of 2 to 5 locks that could deadlock: each is reported, with exactly these locks, and where each was taken"""
+    count = 100 if WHOLE else 12
+    for seed in range(SEED, SEED + count):
+        run = planted("orders", seed)
+        equal((run.code, run.err), (0, ""), f"seed {seed}")
+        found, locks = orders_of(run), set(run.out.split())
+        equal(len(found), 1, f"seed {seed}: circles of orders")
+        steps = found[0]["steps"]
+        equal({step["holds"]["address"] for step in steps}, locks, f"seed {seed}: locks that are held")
+        equal(len(steps), len(locks), f"seed {seed}: steps")
+        for here, following in zip(steps, steps[1:] + steps[:1]):
+            equal(here["takes"]["address"], following["holds"]["address"], f"seed {seed}: the next lock")
+            if HAS_NAMES:
+                require("ordered_step" in functions(here["stack"]), f"seed {seed}: {here['stack']}")
+                require("ordered_take_last" in functions(here["stack"]), f"seed {seed}: {here['stack']}")
+                require("ordered_take_last" not in functions(here["held_stack"]) and
+                        "ordered_step" in functions(here["held_stack"]), f"seed {seed}: {here['held_stack']}")
+        equal(len({step["thread"]["tid"] for step in steps}), len(locks), f"seed {seed}: threads")
+        equal(found[0]["certain"], True, f"seed {seed}: certain")
+        equal(len(run.text.split("orders that could deadlock")), 2, "the same as text")
+        equal(run.text.count("and then took"), len(locks), "its steps as text")
+        equal(orders_of(planted("orders", seed, options=("--orders", "off"))), [], f"seed {seed}: --orders off")
+    return f"{count} from seed {SEED} on"
+
+
+def no_order():
+    """orders that could not: a gate, calls that do not wait for ever, one thread, locks made anew, readers, no other thread yet"""
+    ways = ("gate", "try", "timed", "alone", "again", "readers", "before")
+    count = 100 if WHOLE else 2 * len(ways)
+    for seed in range(SEED, SEED + count):
+        how = ways[seed % len(ways)]
+        run = planted(f"orders-{how}", seed)
+        equal((run.code, run.err), (0, ""), f"{how}, seed {seed}")
+        equal(orders_of(run), [], f"{how}, seed {seed}")
+    return f"{count} from seed {SEED} on"
+
+
 # ---- what it says of waits ----
 
 def lock_of(report, function, kind="mutex"):
@@ -239,7 +283,8 @@ def refused():
             equal(run.code, 126, "exit code")
             require("linked statically" in run.err, run.err)
     for options, words in ((("--top", "0", "true"), "--top"),
-                           (("--on-deadlock", "x", "true"), "is report, abort or core"), ((), "usage:")):
+                           (("--on-deadlock", "x", "true"), "is report, abort or core"),
+                           (("--orders", "x", "true"), "is report or off"), ((), "usage:")):
         done = subprocess.run([RUN, *options], capture_output=True, text=True, timeout=LIMIT)
         equal(done.returncode, 2, options)
         require(words in done.stderr, done.stderr)
@@ -252,7 +297,7 @@ def refused():
 def main():
     global failures
     names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, hold, conditions, wrong, as_with_glibc, programs,
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, orders, no_order, hold, conditions, wrong, as_with_glibc, programs,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)

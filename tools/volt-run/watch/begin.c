@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "watch/books.h"
+#include "watch/orders.h"
 #include "watch/real.h"
 #include "watch/snapshot.h"
 
@@ -49,14 +50,17 @@ __attribute__((constructor(101))) static void watch_begin(void) {
   uintptr_t stack[BOOKS_DEPTH];
   (void)books_stack(stack, 0); /* what the first one prepares is done now */
   snapshot_begin();
+  orders_begin();
   (void)pthread_atfork(NULL, NULL, books_forked);
   watch_take_signal();
+  (void)books_self(); /* the first thread has a place from now on: no other one is alone */
   if (watch_is_wanted()) watch.pid = getpid();
 }
 
-/* Has a thread waited for another one? */
+/* Has a thread waited for another one, or may it? */
 static bool watch_has_found(void) {
-  return atomic_load(&watch_books->detail_count) > 0 || atomic_load(&watch_books->unwatched) > 0;
+  return atomic_load(&watch_books->detail_count) > 0 || atomic_load(&watch_books->unwatched) > 0 ||
+         atomic_load(&watch_books->order_count) > 1;
 }
 
 __attribute__((destructor(101))) static void watch_end(void) {

@@ -22,8 +22,12 @@ enum books_flags {
   /* A thread has given it back that did not hold it: who holds it is not known. */
   BOOKS_IS_UNKNOWN = 2,
   BOOKS_IS_BINARY = 4, /* of a semaphore: it began with one permit */
-  BOOKS_IS_OWNED =
-      8 /* of a binary one: a thread has given back what it had taken, as with a mutex */
+  /* Of a binary one: a thread has given back what it had taken, as with a mutex. */
+  BOOKS_IS_OWNED = 8,
+  BOOKS_PREFERS_WRITERS = 16, /* of a read-write lock: readers wait for a writer that waits */
+  /* So many threads more that take it put down their stack: orders.c. */
+  BOOKS_WANTS_STACK = 0x100,
+  BOOKS_WANTS_STACKS = 0xff00
 };
 
 /* What a thread does that is in a call. */
@@ -89,7 +93,34 @@ struct books_held {
   uint32_t generation; /* of the object: another one may be there by now */
   uint16_t how;
   uint16_t times; /* of a recursive one */
+  uint32_t stack; /* with which it was taken, of those that are kept; 0: it was not kept */
   uintptr_t at;
+};
+
+/* A stack that is kept. */
+struct books_stack {
+  _Atomic(uint32_t) state; /* 0: there is none; 1: it is written; 2: it does not change */
+  uint32_t depth;
+  uint64_t key;
+  uintptr_t at[BOOKS_DEPTH];
+};
+
+/* That a lock was taken while others were held (orders.c). Numbers of locks go with their generation. */
+struct books_order {
+  _Atomic(uint32_t) is_whole; /* the rest does not change then, but for `threads` */
+  uint32_t lock, generation;
+  uint16_t how;
+  uint16_t held_count;
+  uint64_t key; /* of the lock and those that were held, and how */
+  struct books_held held[BOOKS_ORDER_HELD];
+  _Atomic(uint32_t) held_stack[BOOKS_ORDER_HELD]; /* of these; 0: it is not known yet */
+  _Atomic(uint32_t) tries;                        /* to know them */
+  /* Tags of the first ones that have done it; 0: none. */
+  _Atomic(uint32_t) threads[BOOKS_ORDER_THREADS];
+  int32_t tid; /* of the first */
+  uint32_t stack;
+  uintptr_t at;
+  char name[16];
 };
 
 struct books_thread {
@@ -115,18 +146,27 @@ struct books_thread {
   _Atomic(uint32_t) held_count;
   struct books_held held[BOOKS_HELD];
   uint32_t cached[BOOKS_CACHED];
+  _Atomic(uint32_t) is_joined; /* it has ended, and another thread knows */
 };
 
-/* All of it: one mapping, of which the used part has memory. Locks and details are numbered from 1. */
+/* All of it: one mapping, of which the used part has memory. Locks, details and orders are numbered from 1. */
 struct books {
   _Atomic(uint32_t) lock_count, detail_count, thread_count;
-  _Atomic(uint32_t) turn;      /* where the next search for a place that is used again begins */
+  _Atomic(uint32_t) turn;  /* where the next search for a place that is used again begins */
+  _Atomic(uint32_t) begun; /* threads, in all */
+  _Atomic(uint32_t) order_count, orders_left_out;
   _Atomic(uint64_t) unwatched; /* calls on objects for which there was no room */
   _Atomic(uint64_t) deadlocks;
   _Atomic(uint32_t) bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
   struct books_detail detail[BOOKS_DETAILS + 1];
   struct books_lock lock[BOOKS_LOCKS + 1];
+  _Atomic(uint32_t) order_slot[BOOKS_ORDER_SLOTS]; /* numbers of orders by their keys */
+  struct books_order order[BOOKS_ORDERS + 1];
+  _Atomic(uint32_t) stacks_wanted; /* in all, of locks that were held */
+  struct books_stack stack[BOOKS_STACKS + 1];
+  uint32_t order_cached[BOOKS_THREADS + 1]
+                       [BOOKS_ORDERS_CACHED]; /* parts of keys: a thread has put them down */
 };
 
 #define BOOKS_OF_THREAD __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
@@ -168,6 +208,12 @@ static inline struct books_thread *books_self(void) {
 
 /* The number of the thread that holds it alone; 0: none is known, or that thread has ended. */
 uint32_t books_owner(const struct books_lock *l);
+
+/* Another thread has joined the one with this handle. */
+void books_joined(uintptr_t handle);
+
+/* Whether no other thread is there that has ever taken a lock. */
+bool books_is_alone(const struct books_thread *self);
 
 /* In the child of a fork: only the thread that calls is there. */
 void books_forked(void);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "watch/circle.h"
+#include "watch/orders.h"
 #include "watch/real.h"
 #include "watch/wait.h"
 
@@ -87,7 +88,9 @@ EXPORTED int pthread_mutex_lock(pthread_mutex_t *m) {
   if (!lock) return real.pthread_mutex_lock(m);
   int result = real.pthread_mutex_trylock(m);
   if (result == EBUSY) result = mutex_wait(self, m, lock, HERE);
-  return mutex_taken(self, m, lock, result, HERE);
+  (void)mutex_taken(self, m, lock, result, HERE);
+  if (mutex_is_taken(result)) orders_taken(self, lock, HERE);
+  return result;
 }
 
 EXPORTED int pthread_mutex_trylock(pthread_mutex_t *m) {
@@ -191,8 +194,9 @@ static void condition_end(void *ctx) {
   struct condition_wait *wait = (struct condition_wait *)ctx;
   atomic_store(&wait->w.self->comes_back_by, 0);
   wait_end(&wait->w, false);
-  if (wait->mutex)
-    held_add(wait->w.self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
+  if (!wait->mutex) return;
+  held_add(wait->w.self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
+  orders_taken(wait->w.self, wait->mutex, wait->at);
 }
 
 enum condition_until { UNTIL_EVER, UNTIL_TIME, UNTIL_CLOCK };

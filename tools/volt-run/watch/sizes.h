@@ -10,7 +10,13 @@ enum {
   BOOKS_HELD = 64,         /* by one thread at the same time */
   BOOKS_DEPTH = 32,        /* of a stack */
   BOOKS_CACHED = 1024,     /* objects that a thread finds at once */
-  BOOKS_TIMES = 80         /* of a histogram: two for each power of two */
+  BOOKS_TIMES = 80,        /* of a histogram: two for each power of two */
+  BOOKS_ORDERS = 1 << 15,  /* in which locks were taken */
+  BOOKS_ORDER_SLOTS = 2 * BOOKS_ORDERS,
+  BOOKS_ORDER_HELD = 6,       /* locks that were held at that time */
+  BOOKS_ORDER_THREADS = 8,    /* that are kept of one order */
+  BOOKS_ORDERS_CACHED = 4096, /* that a thread finds at once */
+  BOOKS_STACKS = 4096         /* of orders; one that is there is not kept twice */
 };
 
 #endif

@@ -106,11 +106,16 @@ static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
                        .size_of_thread = sizeof(struct books_thread),
                        .size_of_detail = sizeof(struct books_detail),
                        .size_of_lock = sizeof(struct books_lock),
+                       .size_of_order = sizeof(struct books_order),
+                       .size_of_stack = sizeof(struct books_stack),
                        .why = why,
                        .pid = (int32_t)getppid(),
                        .thread_count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS),
                        .detail_count = snapshot_count(&watch_books->detail_count, BOOKS_DETAILS),
                        .lock_count = snapshot_count(&watch_books->lock_count, BOOKS_LOCKS),
+                       .order_count = snapshot_count(&watch_books->order_count, BOOKS_ORDERS),
+                       .stack_count = atomic_load(&watch_books->order_count) ? BOOKS_STACKS : 0,
+                       .orders_left_out = atomic_load(&watch_books->orders_left_out),
                        .unwatched = atomic_load(&watch_books->unwatched),
                        .deadlocks = atomic_load(&watch_books->deadlocks),
                        .now_ns = books_now_ns(),
@@ -124,6 +129,8 @@ static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
                  put(file, &watch_books->thread[1], s.thread_count * sizeof(struct books_thread)) &&
                  put(file, &watch_books->detail[1], s.detail_count * sizeof(struct books_detail)) &&
                  put(file, &watch_books->lock[1], s.lock_count * sizeof(struct books_lock)) &&
+                 put(file, &watch_books->order[1], s.order_count * sizeof(struct books_order)) &&
+                 put(file, &watch_books->stack[1], s.stack_count * sizeof(struct books_stack)) &&
                  put_maps(file);
   if (!is_done && file >= 0) close(file);
   return is_done ? file : -1;

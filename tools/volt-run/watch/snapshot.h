@@ -8,15 +8,15 @@ struct circle;
 
 enum snapshot_why { SNAPSHOT_AT_END, SNAPSHOT_ASKED, SNAPSHOT_DEADLOCK };
 
-#define SNAPSHOT_MAGIC "voltrun1"
+#define SNAPSHOT_MAGIC "voltrun2"
 
-/* Followed by threads, details and locks, each from number 1 on, and by the text of /proc/PID/maps. */
+/* Followed by threads, details, locks, orders and stacks, each from number 1 on, and by the text of /proc/PID/maps. */
 struct snapshot {
   char magic[8];
-  uint32_t size_of_thread, size_of_detail, size_of_lock;
+  uint32_t size_of_thread, size_of_detail, size_of_lock, size_of_order, size_of_stack;
   uint32_t why;
   int32_t pid;
-  uint32_t thread_count, detail_count, lock_count;
+  uint32_t thread_count, detail_count, lock_count, order_count, orders_left_out, stack_count;
   uint64_t unwatched, deadlocks;
   uint64_t now_ns, begun_ns;
   uint32_t circle_count;

@@ -18,6 +18,8 @@ static bool books_settle(struct books_thread *t, uint32_t number, int32_t expect
   atomic_store(&t->comes_back_by, 0);
   atomic_store(&t->held_count, 0);
   atomic_fetch_add(&t->changes, 1);
+  atomic_store(&t->is_joined, 0);
+  atomic_fetch_add(&watch_books->begun, 1);
   t->last_condition = 0;
   t->waits = t->waited_ns = 0;
   return true;
@@ -64,6 +66,27 @@ uint32_t books_owner(const struct books_lock *l) {
   uint32_t tag = atomic_load(&l->owner), number = tag & 0xffff;
   if (number == 0 || number > BOOKS_THREADS) return 0;
   return books_tag(&watch_books->thread[number]) == tag ? number : 0;
+}
+
+void books_joined(uintptr_t handle) {
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  for (uint32_t i = 1; i <= count && i <= BOOKS_THREADS; i++) {
+    struct books_thread *t = &watch_books->thread[i];
+    if (t->handle == handle && atomic_load(&t->tid)) atomic_store(&t->is_joined, 1);
+  }
+}
+
+bool books_is_alone(const struct books_thread *self) {
+  int error = errno;
+  uint32_t count = atomic_load(&watch_books->thread_count);
+  bool is_alone = true;
+  for (uint32_t i = 1; i <= count && i <= BOOKS_THREADS && is_alone; i++) {
+    const struct books_thread *t = &watch_books->thread[i];
+    int32_t tid = atomic_load(&t->tid);
+    is_alone = t == self || tid == 0 || atomic_load(&t->is_joined) || kernel_is_gone(tid);
+  }
+  errno = error;
+  return is_alone;
 }
 
 void books_forked(void) {

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "watch/orders.h"
+
 /* Returns false: another thread is just there, and this one is not put down: it is a statistic, for which no thread
  * waits. */
 static bool moments_lock(struct books_detail *d) {
@@ -140,6 +142,9 @@ void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool
   uint32_t generation = atomic_load_explicit(&l->generation, memory_order_relaxed);
   self->held[held] = (struct books_held){
       .lock = lock, .generation = generation, .how = (uint16_t)how, .times = 1, .at = at};
+  unsigned flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
+  if (__builtin_expect(flags & BOOKS_WANTS_STACKS, 0))
+    self->held[held].stack = orders_take_stack(l, at);
   atomic_store_explicit(&self->held_count, held + 1, memory_order_release);
 }
 
