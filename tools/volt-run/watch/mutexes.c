@@ -86,11 +86,10 @@ EXPORTED int pthread_mutex_lock(pthread_mutex_t *m) {
   struct books_thread *self = books_self();
   uint32_t lock = mutex_find(self, m, HERE);
   if (!lock) return real.pthread_mutex_lock(m);
+  orders_before(self, lock, BOOKS_LOCKS_IT, HERE);
   int result = real.pthread_mutex_trylock(m);
   if (result == EBUSY) result = mutex_wait(self, m, lock, HERE);
-  (void)mutex_taken(self, m, lock, result, HERE);
-  if (mutex_is_taken(result)) orders_taken(self, lock, HERE);
-  return result;
+  return mutex_taken(self, m, lock, result, HERE);
 }
 
 EXPORTED int pthread_mutex_trylock(pthread_mutex_t *m) {
@@ -194,9 +193,8 @@ static void condition_end(void *ctx) {
   struct condition_wait *wait = (struct condition_wait *)ctx;
   atomic_store(&wait->w.self->comes_back_by, 0);
   wait_end(&wait->w, false);
-  if (!wait->mutex) return;
-  held_add(wait->w.self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
-  orders_taken(wait->w.self, wait->mutex, wait->at);
+  if (wait->mutex)
+    held_add(wait->w.self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
 }
 
 enum condition_until { UNTIL_EVER, UNTIL_TIME, UNTIL_CLOCK };
@@ -218,6 +216,7 @@ static int condition_wait(pthread_cond_t *c, pthread_mutex_t *m, enum condition_
   if (!condition) return condition_real(c, m, how, clock, until);
   struct condition_wait wait = {.m = m, .mutex = mutex_find(self, m, at), .at = at};
   if (wait.mutex && held_remove(self, wait.mutex, at) == BOOKS_RUNS) wait.mutex = 0;
+  if (wait.mutex) orders_before(self, wait.mutex, BOOKS_LOCKS_IT, at); /* it takes it again */
   unsigned timed = how == UNTIL_EVER ? 0 : BOOKS_IS_TIMED;
   wait_begin(&wait.w, self, condition, BOOKS_AWAITS_IT | timed, at);
   atomic_store(&self->comes_back_by, wait.mutex);

@@ -3,7 +3,7 @@
  * One entry of the books says that a lock was taken while others were held: which, and how, and by which threads. That
  * is put down when it is seen first; the report searches it for circles (report_orders.c). A lock that is taken alone
  * costs a comparison, and one that is taken while others are held costs a hash of these and one entry of the thread's
- * cache.
+ * cache. It is put down before the lock is taken, which others may want.
  *   Only a call that waits without an end makes an order: one that tries, or has a deadline, ends by itself. What these have
  * taken is held as any other lock.
  *   While a thread is alone, no other one can take its locks in another order: it makes none, until another thread
@@ -40,13 +40,28 @@ static uint64_t orders_mix(uint64_t hash, uint64_t with) {
   return hash ^ hash >> 29;
 }
 
-static uint64_t orders_key(const struct books_held *held, uint32_t count) {
-  uint64_t key = count;
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t which = (uint64_t)held[i].lock << 32 | held[i].generation;
-    key = orders_mix(orders_mix(key, which), held[i].how);
+/* A thread takes a lock while it holds others. */
+struct orders_taking {
+  const struct books_thread *self;
+  uint32_t held;
+  uint32_t lock, generation;
+  enum books_how how;
+  uintptr_t at;
+  uint64_t key; /* of all that makes it another order */
+};
+
+/* Returns false: the thread holds the lock already, and takes it once more. */
+static bool orders_make_key(struct orders_taking *t) {
+  uint64_t which = (uint64_t)t->lock << 32 | t->generation;
+  uint64_t key = orders_mix(orders_mix(t->held, which), t->how);
+  for (uint32_t i = 0; i < t->held; i++) {
+    const struct books_held *h = &t->self->held[i];
+    uint64_t other = (uint64_t)h->lock << 32 | h->generation;
+    if (other == which) return false;
+    key = orders_mix(orders_mix(key, other), h->how);
   }
-  return key | 1; /* not 0 */
+  t->key = key;
+  return true;
 }
 
 /* ---- stacks ---- */
@@ -106,25 +121,23 @@ static void orders_add_thread(struct books_order *o, uint32_t tag) {
 }
 
 /* Returns 0: there is no room. */
-static uint32_t orders_write(const struct books_thread *self, uint32_t held, uint64_t key,
-                             uintptr_t at) {
+static uint32_t orders_write(const struct orders_taking *t) {
   uint32_t number = atomic_fetch_add(&watch_books->order_count, 1) + 1;
   if (number > BOOKS_ORDERS) {
     atomic_fetch_sub(&watch_books->order_count, 1);
     return 0;
   }
   struct books_order *o = &watch_books->order[number];
-  const struct books_held *last = &self->held[held - 1];
-  o->lock = last->lock;
-  o->generation = last->generation;
-  o->how = last->how;
-  o->key = key;
-  o->held_count = (uint16_t)(held - 1);
-  memcpy(o->held, self->held, (held - 1) * sizeof o->held[0]);
-  o->tid = atomic_load(&self->tid);
-  memcpy(o->name, self->name, sizeof o->name);
-  o->at = at;
-  o->stack = orders_keep_stack(at);
+  o->lock = t->lock;
+  o->generation = t->generation;
+  o->how = (uint16_t)t->how;
+  o->key = t->key;
+  o->held_count = (uint16_t)t->held;
+  memcpy(o->held, t->self->held, t->held * sizeof o->held[0]);
+  o->tid = atomic_load(&t->self->tid);
+  memcpy(o->name, t->self->name, sizeof o->name);
+  o->at = t->at;
+  o->stack = orders_keep_stack(t->at);
   return number;
 }
 
@@ -158,24 +171,25 @@ static bool orders_put_stacks(const struct books_thread *self, struct books_orde
 }
 
 /* Returns its number; 0: there is no room. */
-static uint32_t orders_add(const struct books_thread *self, uint32_t held, uint64_t key,
-                           uintptr_t at) {
+static uint32_t orders_add(const struct orders_taking *t) {
   _Atomic(uint32_t) *place;
-  uint32_t number = orders_find(key, &place), own = 0;
+  uint32_t number = orders_find(t->key, &place), own = 0;
   while (!number) {
-    if (!own && place) own = orders_write(self, held, key, at);
+    if (!own && place) own = orders_write(t);
     if (!own || !place) return 0;
     uint32_t none = 0;
     if (atomic_compare_exchange_strong(place, &none, own)) {
       number = own;
       atomic_store_explicit(&watch_books->order[own].is_whole, 1, memory_order_release); /* R3 */
     } else {
-      number = orders_find(key, &place); /* R1 */
+      number = orders_find(t->key, &place); /* R1 */
     }
   }
-  orders_add_thread(&watch_books->order[number], books_tag(self));
+  orders_add_thread(&watch_books->order[number], books_tag(t->self));
   return number;
 }
+
+/* ---- an order ---- */
 
 /* Of an order that is put down. */
 static bool orders_has_thread(const struct books_order *o, uint32_t tag) {
@@ -188,27 +202,48 @@ static bool orders_has_thread(const struct books_order *o, uint32_t tag) {
 }
 
 /* Returns whether there is nothing more to put down of it. */
-static bool orders_put(const struct books_thread *self, uint32_t held, uint64_t key, uintptr_t at) {
-  uint32_t number = held <= BOOKS_ORDER_HELD + 1 ? orders_add(self, held, key, at) : 0;
-  if (number) return orders_put_stacks(self, &watch_books->order[number]);
+static bool orders_put(const struct orders_taking *t) {
+  uint32_t number = t->held <= BOOKS_ORDER_HELD ? orders_add(t) : 0;
+  if (number) return orders_put_stacks(t->self, &watch_books->order[number]);
   atomic_fetch_add(&watch_books->orders_left_out, 1);
   return true;
 }
 
-void orders_note(struct books_thread *self, uint32_t held, uintptr_t at) {
+static bool orders_are_put(const struct orders_taking *t) {
+  _Atomic(uint32_t) *place;
+  uint32_t number = orders_find(t->key, &place);
+  const struct books_order *o = &watch_books->order[number];
+  return number && orders_has_thread(o, books_tag(t->self)) &&
+         atomic_load_explicit(&o->tries, memory_order_relaxed) > ORDERS_TRIES;
+}
+
+/* An entry of the cache: those of two places are tried. */
+static uint32_t *orders_cached(const struct books_thread *self, uint64_t own, uint32_t known,
+                               uint32_t alone) {
+  uint32_t *at =
+      &watch_books->order_cached[self->number][(own >> 32) % (BOOKS_ORDERS_CACHED / 2) * 2];
+  if (at[0] == known || at[0] == alone) return at;
+  return at + 1;
+}
+
+void orders_note(struct books_thread *self, uint32_t held, uint32_t lock, enum books_how how,
+                 uintptr_t at) {
   if (orders_are_off) return;
-  uint64_t key = orders_key(self->held, held), own = orders_mix(key, books_tag(self));
+  uint32_t generation = atomic_load_explicit(&books_lock(lock)->generation, memory_order_relaxed);
+  struct orders_taking t = {
+      .self = self, .held = held, .lock = lock, .generation = generation, .how = how, .at = at};
+  if (!orders_make_key(&t)) return;
+  uint64_t own = orders_mix(t.key, books_tag(self));
   uint32_t begun = atomic_load_explicit(&watch_books->begun, memory_order_relaxed);
   uint32_t known = (uint32_t)own | 1, alone = (uint32_t)orders_mix(own, begun) | 1;
-  uint32_t *cached = &watch_books->order_cached[self->number][(own >> 32) % BOOKS_ORDERS_CACHED];
+  uint32_t *cached = orders_cached(self, own, known, alone);
   if (__builtin_expect(*cached == known || *cached == alone, 1)) return;
-  _Atomic(uint32_t) *place;
-  uint32_t number = orders_find(key, &place);
-  const struct books_order *o = &watch_books->order[number];
-  bool is_known = number && orders_has_thread(o, books_tag(self)) &&
-                  atomic_load_explicit(&o->tries, memory_order_relaxed) > ORDERS_TRIES;
-  bool is_alone = !is_known && books_is_alone(self);
   int error = errno;
-  if (is_known || is_alone || orders_put(self, held, key, at)) *cached = is_alone ? alone : known;
+  bool is_known = orders_are_put(&t), is_alone = !is_known && books_is_alone(self);
+  if (is_known || is_alone || orders_put(&t)) {
+    uint32_t *first = (uint32_t *)((uintptr_t)cached & ~(uintptr_t)7);
+    first[1] = first[0];
+    first[0] = is_alone ? alone : known;
+  }
   errno = error;
 }

@@ -4,15 +4,14 @@
 
 #include "watch/books.h"
 
-/* The thread has taken this lock by a call that waits without an end, and has others. at: where that call returns to. */
-void orders_note(struct books_thread *self, uint32_t held, uintptr_t at);
+void orders_note(struct books_thread *self, uint32_t held, uint32_t lock, enum books_how how,
+                 uintptr_t at);
 
-/* After held_add(). A lock that the thread has held before, and has taken once more, has no order. */
-static inline void orders_taken(struct books_thread *self, uint32_t lock, uintptr_t at) {
+/* Before the thread takes this lock by a call that waits without an end. at: where that call returns to. */
+static inline void orders_before(struct books_thread *self, uint32_t lock, enum books_how how,
+                                 uintptr_t at) {
   uint32_t held = atomic_load_explicit(&self->held_count, memory_order_relaxed);
-  if (__builtin_expect(held < 2, 1)) return;
-  const struct books_held *last = &self->held[held - 1];
-  if (last->lock == lock && last->times == 1) orders_note(self, held, at);
+  if (__builtin_expect(held > 0, 0)) orders_note(self, held, lock, how, at);
 }
 
 /* The thread takes this lock, of which an order wants to know with which stack it is taken. Returns its number,

@@ -28,18 +28,12 @@ static int rwlock_taken(struct books_thread *self, uint32_t lock, enum books_how
   return result;
 }
 
-/* By a call that waits without an end. */
-static int rwlock_taken_in_order(struct books_thread *self, const pthread_rwlock_t *l,
-                                 uint32_t lock, enum books_how how, int result, uintptr_t at) {
-  (void)rwlock_taken(self, lock, how, result, at);
-  if (!lock || result != 0) return result;
-  if (l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP &&
-      !(atomic_load_explicit(&books_lock(lock)->flags, memory_order_relaxed) &
-        BOOKS_PREFERS_WRITERS)) {
+static void rwlock_before(struct books_thread *self, const pthread_rwlock_t *l, uint32_t lock,
+                          enum books_how how, uintptr_t at) {
+  bool prefers = l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+  if (prefers && !(atomic_load(&books_lock(lock)->flags) & BOOKS_PREFERS_WRITERS))
     atomic_fetch_or(&books_lock(lock)->flags, BOOKS_PREFERS_WRITERS);
-  }
-  orders_taken(self, lock, at);
-  return result;
+  orders_before(self, lock, how, at);
 }
 
 static int rwlock_attempt_read(void *object, const struct timespec *until) {
@@ -56,8 +50,9 @@ static int rwlock_wait(pthread_rwlock_t *l, enum books_how how, uintptr_t at) {
   struct books_thread *self = books_self();
   uint32_t lock = rwlock_find(self, l, at);
   bool reads = how == BOOKS_READS_IT;
+  if (lock) rwlock_before(self, l, lock, how, at);
   int result = reads ? real.pthread_rwlock_tryrdlock(l) : real.pthread_rwlock_trywrlock(l);
-  if (result != EBUSY) return rwlock_taken_in_order(self, l, lock, how, result, at);
+  if (result != EBUSY) return rwlock_taken(self, lock, how, result, at);
   if (!lock) return reads ? real.pthread_rwlock_rdlock(l) : real.pthread_rwlock_wrlock(l);
   struct wait w;
   wait_begin(&w, self, lock, how, at);
@@ -66,7 +61,7 @@ static int rwlock_wait(pthread_rwlock_t *l, enum books_how how, uintptr_t at) {
   if (result == ETIMEDOUT)
     result = reads ? real.pthread_rwlock_rdlock(l) : real.pthread_rwlock_wrlock(l);
   wait_end(&w, result == 0);
-  return rwlock_taken_in_order(self, l, lock, how, result, at);
+  return rwlock_taken(self, lock, how, result, at);
 }
 
 static int rwlock_real_until(pthread_rwlock_t *l, bool reads, bool by_clock, clockid_t clock,
