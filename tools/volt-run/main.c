@@ -15,11 +15,19 @@
 #include "report.h"
 #include "report_orders.h"
 
-enum { EXIT_CANNOT_WATCH = 126, EXIT_NO_PROGRAM = 127, TOP = 10, TOP_MAX = 100000 };
+enum {
+  EXIT_CANNOT_WATCH = 126,
+  EXIT_NO_PROGRAM = 127,
+  TOP = 10,
+  TOP_MAX = 100000,
+  BYPASS_MOST = 255
+};
 
 struct options {
   const char *output, *json, *on_deadlock, *orders;
   unsigned top;
+  unsigned bypass; /* of volt's locks */
+  bool serves;     /* they do the work */
   bool children;
   const char *render; /* a descriptor's number: this process makes a report of it */
   char **program;
@@ -41,6 +49,8 @@ static const char usage[] =
     "      --orders WHAT      report (orders in which locks were taken that could deadlock), off; "
     "report\n"
     "      --children         programs that it starts report at their end, too\n"
+    "      --fair             volt's locks in place of glibc's: first come, first served\n"
+    "      --bypass K         the same, but K callers (0 to 255) may pass the oldest that waits\n"
     "  -h, --help\n";
 
 static bool options_check(const struct options *o) {
@@ -56,14 +66,26 @@ static bool options_check(const struct options *o) {
   return false;
 }
 
+/* bypass: as text. */
+static bool options_serve(struct options *o, const char *bypass) {
+  if (o->serves) {
+    fputs("volt-run: --fair and --bypass exclude each other\n", stderr);
+    return false;
+  }
+  o->serves = true;
+  return option_unsigned("bypass", bypass, 0, BYPASS_MOST, &o->bypass);
+}
+
 static enum options_result options_read(struct options *o, int argc, char **argv) {
-  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, ORDERS, CHILDREN, RENDER };
+  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, ORDERS, CHILDREN, RENDER, FAIR, BYPASS };
   static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                         {"json", required_argument, NULL, JSON},
                                         {"top", required_argument, NULL, TOP_OPTION},
                                         {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
                                         {"orders", required_argument, NULL, ORDERS},
                                         {"children", no_argument, NULL, CHILDREN},
+                                        {"fair", no_argument, NULL, FAIR},
+                                        {"bypass", required_argument, NULL, BYPASS},
                                         {"render", required_argument, NULL, RENDER},
                                         {"help", no_argument, NULL, 'h'},
                                         {0}};
@@ -77,6 +99,12 @@ static enum options_result options_read(struct options *o, int argc, char **argv
       case ON_DEADLOCK: o->on_deadlock = optarg; break;
       case ORDERS: o->orders = optarg; break;
       case CHILDREN: o->children = true; break;
+      case FAIR:
+        if (!options_serve(o, "0")) return OPTIONS_WRONG;
+        break;
+      case BYPASS:
+        if (!options_serve(o, optarg)) return OPTIONS_WRONG;
+        break;
       case RENDER: o->render = optarg; break;
       case 'h': fputs(usage, stdout); return OPTIONS_HELP_SHOWN;
       default: return OPTIONS_WRONG;
@@ -174,6 +202,12 @@ static bool set_path(const char *name, const char *path) {
   return setenv(name, whole, 1) == 0;
 }
 
+static bool set_serving(const struct options *o) {
+  char number[16];
+  snprintf(number, sizeof number, "%u", o->bypass);
+  return (o->serves ? setenv("VOLT_RUN_SERVE", number, 1) : unsetenv("VOLT_RUN_SERVE")) == 0;
+}
+
 static bool set_environment(const struct options *o, const char *self, const char *library) {
   char preload[2 * PATH_MAX], number[16];
   const char *others = getenv("LD_PRELOAD");
@@ -204,7 +238,7 @@ static int run(const struct options *o) {
     fprintf(stderr, "volt-run: %s cannot be watched: %s\n", program, why);
     return EXIT_CANNOT_WATCH;
   }
-  if (!set_environment(o, self, library)) return EXIT_CANNOT_WATCH;
+  if (!set_environment(o, self, library) || !set_serving(o)) return EXIT_CANNOT_WATCH;
   execvp(o->program[0], o->program);
   fprintf(stderr, "volt-run: %s: %s\n", o->program[0], strerror(errno));
   return errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_WATCH;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "serve/objects.h"
 #include "watch/books.h"
 #include "watch/orders.h"
 #include "watch/real.h"
@@ -43,7 +44,7 @@ __attribute__((constructor(101))) static void watch_begin(void) {
         "watched\n");
     return;
   }
-  if (!books_begin()) {
+  if (!watch_books && !books_begin()) {
     watch_say("volt-run: there is no memory for the books: nothing is watched\n");
     return;
   }
@@ -52,6 +53,7 @@ __attribute__((constructor(101))) static void watch_begin(void) {
   snapshot_begin();
   orders_begin();
   (void)pthread_atfork(NULL, NULL, books_forked);
+  (void)pthread_atfork(NULL, NULL, served_forked);
   watch_take_signal();
   (void)books_self(); /* the first thread has a place from now on: no other one is alone */
   if (watch_is_wanted()) watch.pid = getpid();

@@ -75,8 +75,7 @@ static uint32_t books_add(uint32_t bucket, uint32_t first, uintptr_t address, en
   }
 }
 
-uint32_t books_search(struct books_thread *self, const void *object, enum books_kind kind,
-                      uintptr_t at) {
+uint32_t books_number(const void *object, enum books_kind kind, uintptr_t at) {
   uintptr_t address = (uintptr_t)object;
   uint32_t bucket = books_bucket(address);
   uint32_t first = atomic_load_explicit(&watch_books->bucket[bucket], memory_order_acquire);
@@ -86,24 +85,30 @@ uint32_t books_search(struct books_thread *self, const void *object, enum books_
     atomic_fetch_add(&watch_books->unwatched, 1);
     return 0;
   }
-  *books_cached(self, object) = found;
-  if (books_lock(found)->kind != kind) { /* the memory was used again */
-    books_lock(found)->kind = (uint16_t)kind;
-    books_made(self, object, kind, at);
-  }
+  if (books_lock(found)->kind != kind) books_renew(found, kind, at); /* the memory was used again */
+  return found;
+}
+
+uint32_t books_search(struct books_thread *self, const void *object, enum books_kind kind,
+                      uintptr_t at) {
+  uint32_t found = books_number(object, kind, at);
+  if (found) *books_cached(self, object) = found;
   return found;
 }
 
 void books_made(struct books_thread *self, const void *object, enum books_kind kind, uintptr_t at) {
   uint32_t number = books_find(self, object, kind, at);
-  if (!number) return;
+  if (number) books_renew(number, kind, at);
+}
+
+void books_renew(uint32_t number, enum books_kind kind, uintptr_t at) {
   struct books_lock *l = books_lock(number);
   l->kind = (uint16_t)kind;
   atomic_store(&l->owner, 0);
   atomic_store(&l->flags, 0);
   atomic_store(&l->waiters, 0);
   atomic_store(&l->taken_ns, 0);
-  atomic_store(&l->made_at, at);
+  if (at) atomic_store(&l->made_at, at);
   atomic_fetch_add(&l->generation, 1);
 }
 

@@ -236,6 +236,12 @@ static inline uint32_t books_find(struct books_thread *self, const void *object,
   return __builtin_expect(is_it, 1) ? number : books_search(self, object, kind, at);
 }
 
+/* The same, without a thread. */
+uint32_t books_number(const void *object, enum books_kind kind, uintptr_t at);
+
+/* Another object of this number begins. at: where; 0: it is not known. */
+void books_renew(uint32_t number, enum books_kind kind, uintptr_t at);
+
 /* An object begins at this address. */
 void books_made(struct books_thread *self, const void *object, enum books_kind kind, uintptr_t at);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
+#include "serve/serve.h"
 #include "watch/circle.h"
 #include "watch/orders.h"
 #include "watch/real.h"
@@ -64,8 +65,12 @@ static int mutex_attempt_by_priority(void *object, const struct timespec *until)
  * those of priorities have one, and are waited for at once, unless it looks like a deadlock. */
 static int mutex_wait(struct books_thread *self, pthread_mutex_t *m, uint32_t lock, uintptr_t at) {
   bool has_queue = real_mutex_kind(m) & (REAL_INHERITS | REAL_CEILING);
+  struct queued q;
   struct wait w;
-  int result = ETIMEDOUT;
+  int result = serve_queue_mutex(&q, m);
+  if (result == EINPROGRESS) return serve_watched_wait(&q, self, lock, BOOKS_LOCKS_IT, at);
+  if (result != ENOSYS) return result;
+  result = ETIMEDOUT;
   wait_begin(&w, self, lock, BOOKS_LOCKS_IT, at);
   if (!has_queue) {
     uint64_t until_ns = w.since_ns + STACK_AFTER_MS * UINT64_C(1000000);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "serve/serve.h"
 #include "watch/circle.h"
 #include "watch/orders.h"
 #include "watch/real.h"
@@ -54,6 +55,10 @@ static int rwlock_wait(pthread_rwlock_t *l, enum books_how how, uintptr_t at) {
   int result = reads ? real.pthread_rwlock_tryrdlock(l) : real.pthread_rwlock_trywrlock(l);
   if (result != EBUSY) return rwlock_taken(self, lock, how, result, at);
   if (!lock) return reads ? real.pthread_rwlock_rdlock(l) : real.pthread_rwlock_wrlock(l);
+  struct queued q;
+  result = serve_queue_rwlock(&q, l, reads);
+  if (result == EINPROGRESS) result = serve_watched_wait(&q, self, lock, how, at);
+  if (result != ENOSYS) return rwlock_taken(self, lock, how, result, at);
   struct wait w;
   wait_begin(&w, self, lock, how, at);
   wait_take_stack(&w);
@@ -213,6 +218,13 @@ static int semaphore_sleep(struct wait *w, sem_t *s, clockid_t clock,
   return found == 0 ? 0 : -1;
 }
 
+/* Returns ENOSYS: it is glibc's; 0, or EINTR. */
+static int semaphore_serve(struct books_thread *self, sem_t *s, uint32_t lock, uintptr_t at) {
+  struct queued q;
+  int result = serve_queue_semaphore(&q, s);
+  return result == EINPROGRESS ? serve_watched_wait(&q, self, lock, BOOKS_LOCKS_IT, at) : result;
+}
+
 /* until: NULL: for ever. */
 static int semaphore_wait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t at) {
   struct books_thread *self = books_self();
@@ -226,6 +238,12 @@ static int semaphore_wait(sem_t *s, clockid_t clock, const struct timespec *unti
     return 0;
   }
   errno = error;
+  result = until ? ENOSYS : semaphore_serve(self, s, lock, at);
+  if (result != ENOSYS) {
+    if (result == 0) semaphore_taken(self, lock, at);
+    errno = result == 0 ? error : result;
+    return result == 0 ? 0 : -1;
+  }
   if (semaphore_is_shared(s)) atomic_fetch_or(&books_lock(lock)->flags, BOOKS_IS_UNKNOWN);
   struct wait w;
   wait_begin(&w, self, lock, BOOKS_LOCKS_IT | (until ? BOOKS_IS_TIMED : 0u), at);
@@ -297,7 +315,23 @@ EXPORTED int sem_destroy(sem_t *s) {
   return result;
 }
 
+EXPORTED int sem_getvalue(sem_t *s, int *value) {
+  real_begin();
+  return real.sem_getvalue(s, value);
+}
+
 /* ---- barriers ---- */
+
+EXPORTED int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *attributes,
+                                  unsigned count) {
+  real_begin();
+  return real.pthread_barrier_init(b, attributes, count);
+}
+
+EXPORTED int pthread_barrier_destroy(pthread_barrier_t *b) {
+  real_begin();
+  return real.pthread_barrier_destroy(b);
+}
 
 EXPORTED int pthread_barrier_wait(pthread_barrier_t *b) {
   real_begin();

@@ -3,10 +3,14 @@
 #include "watch/real.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "serve/serve.h"
+
 struct real real;
+_Atomic int real_stage;
 
 /* Of condition variables there are two versions: an old one, which is smaller, and that of today. */
 #ifdef __x86_64__
@@ -31,10 +35,15 @@ static void *real_symbol(const char *name) {
   _exit(126);
 }
 
-/* In a call of ours within the search, those of mutexes are there: they come first. */
+/* Of several threads one searches. In a call of ours within the search, those of mutexes are there: they come first. */
 void real_find(void) {
   static __thread bool is_within;
+  int stage = REAL_NOT_BEGUN;
   if (is_within) return;
+  if (!atomic_compare_exchange_strong(&real_stage, &stage, REAL_SEARCHES)) {
+    while (atomic_load(&real_stage) != REAL_IS_READY) sched_yield();
+    return;
+  }
   is_within = true;
 #define REAL_FIND(result, name, arguments)    \
   {                                           \
@@ -43,6 +52,8 @@ void real_find(void) {
   }
   REAL_FUNCTIONS(REAL_FIND)
 #undef REAL_FIND
+  serve_begin(&real);
+  atomic_store(&real_stage, REAL_IS_READY);
   is_within = false;
 }
 

@@ -4,10 +4,11 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
-#define REAL_FUNCTIONS(F)                                                                        \
+#define REAL_LOCKS(F)                                                                            \
   F(int, pthread_mutex_init, (pthread_mutex_t *, const pthread_mutexattr_t *))                   \
   F(int, pthread_mutex_destroy, (pthread_mutex_t *))                                             \
   F(int, pthread_mutex_lock, (pthread_mutex_t *))                                                \
@@ -41,8 +42,14 @@
   F(int, sem_timedwait, (sem_t *, const struct timespec *))                                      \
   F(int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *))                           \
   F(int, sem_post, (sem_t *))                                                                    \
-  F(int, pthread_barrier_wait, (pthread_barrier_t *))                                            \
-  F(int, pthread_join, (pthread_t, void **))                                                     \
+  F(int, sem_getvalue, (sem_t *, int *))                                                         \
+  F(int, pthread_barrier_init, (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned))   \
+  F(int, pthread_barrier_destroy, (pthread_barrier_t *))                                         \
+  F(int, pthread_barrier_wait, (pthread_barrier_t *))
+
+#define REAL_FUNCTIONS(F)                    \
+  REAL_LOCKS(F)                              \
+  F(int, pthread_join, (pthread_t, void **)) \
   F(int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *))
 
 struct real {
@@ -53,11 +60,16 @@ struct real {
 
 extern struct real real __attribute__((visibility("hidden")));
 
-/* Find them, at the first call of any of ours: constructors of other libraries may come before ours. */
+/* Find them, at the first call of any of ours: constructors of other libraries may come before ours. If volt-run was
+ * asked for it, those of locks are volt's then (serve/serve.h). */
 void real_find(void);
 
+enum { REAL_NOT_BEGUN, REAL_SEARCHES, REAL_IS_READY };
+extern _Atomic int real_stage __attribute__((visibility("hidden")));
+
 static inline void real_begin(void) {
-  if (__builtin_expect(!real.pthread_clockjoin_np, 0)) real_find(); /* the last one that is found */
+  bool is_ready = atomic_load_explicit(&real_stage, memory_order_acquire) == REAL_IS_READY;
+  if (__builtin_expect(!is_ready, 0)) real_find();
 }
 
 /* Where glibc keeps what kind a mutex is. Returns false: this glibc keeps it elsewhere. */

@@ -1,0 +1,23 @@
+/* serve.h: volt's locks in place of glibc's, for those that watch. Without it served_objects is NULL, and each of
+ * these is one comparison. */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "serve/queue.h"
+
+/* The functions that ours call from now on, given glibc's: volt's if volt-run was asked for it. Called once, at the
+ * first call of any of ours. */
+void serve_begin(struct real *functions);
+
+/* Queue the thread that calls, which has tried and found it busy.
+ * Returns ENOSYS: it is glibc's; 0: it has it now; EINPROGRESS: it is queued, and queued_wait() or queued_attempt() have
+ * to follow; or why it may not have it. */
+int serve_queue_mutex(struct queued *q, pthread_mutex_t *m);
+int serve_queue_rwlock(struct queued *q, pthread_rwlock_t *l, bool reads);
+int serve_queue_semaphore(struct queued *q, sem_t *s);
+
+/* What the watched call does then. Returns as queued_wait(). how: as for wait_begin(). */
+int serve_watched_wait(struct queued *q, struct books_thread *self, uint32_t lock, unsigned how,
+                       uintptr_t at);
+
+#endif
