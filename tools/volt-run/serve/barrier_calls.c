@@ -28,6 +28,7 @@ int served_pthread_barrier_wait(pthread_barrier_t *b) {
 int served_pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *attributes,
                                 unsigned count) {
   int shared = PTHREAD_PROCESS_PRIVATE;
+  if (served_is_in_use(b, SERVED_BARRIER_PLACE)) return EBUSY;
   int result = glibc.pthread_barrier_init(b, attributes, count);
   if (result != 0) return result;
   if (attributes) (void)pthread_barrierattr_getpshared(attributes, &shared);

@@ -121,6 +121,7 @@ int served_pthread_mutex_unlock(pthread_mutex_t *m) {
 }
 
 int served_pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes) {
+  if (served_is_in_use(m, SERVED_MUTEX_PLACE)) return EBUSY;
   int result = glibc.pthread_mutex_init(m, attributes);
   if (result == 0 && !mutex_is_glibcs(m))
     (void)served_begin_life(m, SERVED_MUTEX_PLACE, BOOKS_MUTEX, true);

@@ -58,7 +58,13 @@ volt_mutex *served_gate(const struct served *condition) {
   return &served_gates[(size_t)(condition - served_objects) % SERVED_GATES];
 }
 
-/* The program has initialised again what threads wait for. */
+bool served_is_in_use(const void *object, size_t offset) {
+  served_check_fork();
+  struct served *s = served_find(object, offset);
+  return s && (volt_load_relaxed(&s->is.queue.word) & VOLT_WORD_QUEUED_); /* a hint: misuse */
+}
+
+/* The program has overwritten what threads wait for, by a static initialiser or by chance. */
 static void served_refuse(const struct served *s) {
   char words[160];
   int size =

@@ -88,6 +88,9 @@ static inline void served_end_life(const void *object, size_t offset) {
   volt_store_relaxed(served_place_of(object, offset), 0); /* no other thread uses it */
 }
 
+/* Whether threads wait for it, so that it must not be initialised. */
+bool served_is_in_use(const void *object, size_t offset);
+
 uint32_t served_new_thread(void);
 
 extern BOOKS_OF_THREAD uint32_t served_thread;

@@ -196,6 +196,7 @@ int served_pthread_rwlock_unlock(pthread_rwlock_t *l) {
 }
 
 int served_pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes) {
+  if (served_is_in_use(l, SERVED_RWLOCK_PLACE)) return EBUSY;
   int result = glibc.pthread_rwlock_init(l, attributes);
   if (result == 0 && l->__data.__shared == 0)
     (void)served_begin_life(l, SERVED_RWLOCK_PLACE, BOOKS_RWLOCK, true);

@@ -111,6 +111,7 @@ int served_sem_getvalue(sem_t *sem, int *value) {
 }
 
 int served_sem_init(sem_t *sem, int shared, unsigned value) {
+  if (served_is_in_use(sem, SERVED_SEMAPHORE_PLACE)) return semaphore_fail(EBUSY);
   int result = glibc.sem_init(sem, shared, value);
   if (result != 0) return result;
   served_end_life(sem, SERVED_SEMAPHORE_PLACE); /* glibc leaves there what was there */
