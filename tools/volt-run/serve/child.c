@@ -56,9 +56,9 @@ static void child_semaphore(struct served *s) {
 }
 
 static void child_object(struct served *s) {
-  volt_store_relaxed(&s->is_busy, 0);
+  volt_store_relaxed(&s->life.is_busy, 0);
   if (volt_load_relaxed(&s->condition.queue.word)) volt_cond_init(&s->condition);
-  if (volt_load_relaxed(&s->mark) == 0) return;
+  if (volt_load_relaxed(&s->life.mark) == 0) return;
   switch (s->kind) {
     case BOOKS_MUTEX: child_mutex(s); break;
     case BOOKS_RWLOCK: child_rwlock(s); break;

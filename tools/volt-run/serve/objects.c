@@ -26,10 +26,9 @@
  *       such a thread passes on may wake one that waits for the new condition: spuriously, which is allowed.
  *   R5  Interleaving: a wake meets a cancel, a deadline or a signal. queue.c.
  *   R6  Interleaving: a signal handler posts a semaphore, in the middle of a change of its queue by the same thread.
- *       Prevented by: signals are blocked during these changes (queue.c, semaphores.c).
+ *       Prevented by: signals are blocked during these changes (queue.c, semaphore_calls.c).
  *   R7  Interleaving: a thread is cancelled asynchronously while it is queued, and its stack is gone. queue.c.
- *
- * Labels: objects */
+ */
 #define _GNU_SOURCE /* read-write locks */
 #include "serve/objects.h"
 
@@ -70,7 +69,7 @@ static void served_refuse(const struct served *s) {
   int size =
       snprintf(words, sizeof words,
                "volt-run: the object at %#zx was initialised again while %u threads wait for it\n",
-               (size_t)volt_load_relaxed(&s->address), s->is.queue.waiters);
+               (size_t)volt_load_relaxed(&s->life.address), s->is.queue.waiters);
   (void)!write(2, words, (size_t)size);
   abort();
 }
@@ -92,18 +91,22 @@ static void served_reset(struct served *s, enum books_kind kind) {
   volt_store_relaxed(&s->foreign, 0);
 }
 
-/* Never 0, and never that of the last life. */
-static uint64_t served_next_mark(const struct served *s, uint32_t number) {
-  uint32_t life = (uint32_t)(volt_load_relaxed(&s->mark) >> 32) + 1;
-  return SERVED_MAGIC << 56 | (uint64_t)(life & 0xffffff) << 32 | number;
+struct served_making {
+  struct served *s;
+  uint32_t number;
+  enum books_kind kind;
+};
+
+static void served_make(void *ctx, bool had_life) {
+  struct served_making *making = (struct served_making *)ctx;
+  if (had_life) books_renew(making->number, making->kind, 0);
+  served_reset(making->s, making->kind);
 }
 
-static void served_lock(struct served *s) {
-  for (uint32_t is_busy = 0; !volt_cas_acquire(&s->is_busy, &is_busy, 1); is_busy = 0) {
-    /* objects:B1 <- objects:B2: this thread sees what the last one did that began a life */
-    sched_yield();
-    served_check_fork();
-  }
+/* Another thread begins a life; or it did, and is not in this child of a fork. */
+static void served_pause(void) {
+  sched_yield();
+  served_check_fork();
 }
 
 struct served *served_begin_life(const void *object, size_t offset, enum books_kind kind,
@@ -112,21 +115,12 @@ struct served *served_begin_life(const void *object, size_t offset, enum books_k
   int error = errno, type;
   uint32_t number = books_number(object, kind, 0);
   if (!number) return NULL;
-  struct served *s = &served_objects[number];
+  struct served_making making = {.s = &served_objects[number], .number = number, .kind = kind};
+  const struct served_maker maker = {served_make, served_pause, &making};
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-  served_lock(s); /* R1 */
-  if (is_new || served_find(object, offset) != s) {
-    if (volt_load_relaxed(&s->mark)) books_renew(number, kind, 0);
-    served_reset(s, kind);
-    uint64_t mark = served_next_mark(s, number);
-    volt_store_relaxed(&s->mark, mark);
-    volt_store_relaxed(&s->address, (uintptr_t)object);
-    /* objects:M2 -> objects:M1: a thread that finds the mark sees the object as it was made */
-    volt_store_release(served_place_of(object, offset), mark);
-  }
-  /* objects:B2 -> objects:B1: the next one that takes it sees what this one did */
-  volt_store_release(&s->is_busy, 0);
+  served_life_begin(&making.s->life, served_place_of(object, offset), (uintptr_t)object, number,
+                    is_new, &maker);
   pthread_setcanceltype(type, &type);
   errno = error;
-  return s;
+  return making.s;
 }

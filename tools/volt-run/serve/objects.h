@@ -9,15 +9,15 @@
 #include <volt/rwlock.h>
 #include <volt/semaphore.h>
 
+#include "serve/life.h"
 #include "watch/books.h"
 #include "watch/real.h"
 
 /* One, by its number in the books. */
 struct served {
-  VOLT_ATOMIC(uint64_t) mark;     /* what the program's object has in it; 0: never used */
-  VOLT_ATOMIC(uintptr_t) address; /* of that object */
+  struct served_life life;
   VOLT_ATOMIC(uint32_t)
-      owner;      /* served_self() of the thread that has it alone; 0: none has run yet */
+  owner;          /* served_self() of the thread that has it alone; 0: none has run yet */
   uint32_t times; /* of a recursive mutex: how often its owner has locked it */
   union {
     volt_fifo_ queue; /* each begins with it */
@@ -27,10 +27,9 @@ struct served {
     volt_barrier barrier;
   } is;
   volt_cond condition;              /* of its own, so that it is never made anew (objects.c R4) */
-  VOLT_ATOMIC(uint32_t) is_busy;    /* a thread begins a new life of it */
   VOLT_ATOMIC(uint32_t) on_the_way; /* of a semaphore: posts whose threads have not run yet */
   VOLT_ATOMIC(uint32_t)
-      foreign;   /* of a read-write lock: given back by threads that did not read it */
+  foreign;       /* of a read-write lock: given back by threads that did not read it */
   uint8_t kind;  /* enum books_kind */
   uint8_t clock; /* of a condition */
 } __attribute__((aligned(128)));
@@ -44,10 +43,7 @@ extern struct served *served_objects;
 /* glibc's functions. Those of `real` are ours when glibc's locks do not do the work. */
 extern struct real glibc;
 
-/* The word of a program's object that says which of ours stands for it. glibc does not use it, or not for what is
- * served. */
-typedef VOLT_ATOMIC(uint64_t) served_place;
-
+/* Where its mark is. */
 enum {
   SERVED_MUTEX_PLACE = 24,
   SERVED_RWLOCK_PLACE = 16,
@@ -60,21 +56,13 @@ static inline served_place *served_place_of(const void *object, size_t offset) {
   return (served_place *)(void *)((uintptr_t)object + offset);
 }
 
-#define SERVED_MAGIC UINT64_C(0x5e)
-
-static inline bool served_is_mark(uint64_t mark) {
-  return mark >> 56 == SERVED_MAGIC;
-}
-
 /* The one that stands for this object. NULL: none does yet, or it is glibc's. */
 static inline struct served *served_find(const void *object, size_t offset) {
-  /* objects:M1 <- objects:M2: all that was made before the mark was set is seen */
-  uint64_t mark = volt_load_acquire(served_place_of(object, offset));
+  uint64_t mark = served_mark_in(served_place_of(object, offset));
   uint32_t number = (uint32_t)mark;
   if (!served_is_mark(mark) || number > BOOKS_LOCKS) return NULL;
   struct served *s = &served_objects[number];
-  bool is_it = volt_load_relaxed(&s->mark) == mark && /* relaxed: M1 has ordered it */
-               volt_load_relaxed(&s->address) == (uintptr_t)object;
+  bool is_it = served_life_is(&s->life, mark, (uintptr_t)object);
   return __builtin_expect(is_it, 1) ? s : NULL;
 }
 

@@ -31,7 +31,7 @@ static struct served *rwlock_of(const pthread_rwlock_t *l) {
 
 /* Where this thread's reads of it are counted. NULL: nowhere. */
 static struct rwlock_read *rwlock_find_read(const struct served *s) {
-  uint64_t mark = volt_load_relaxed(&s->mark); /* it does not change while the lock is used */
+  uint64_t mark = volt_load_relaxed(&s->life.mark); /* it does not change while the lock is used */
   for (uint32_t i = rwlock_read_count; i-- > 0;) {
     if (rwlock_reads[i].mark == mark) return &rwlock_reads[i];
   }
@@ -58,7 +58,7 @@ static void rwlock_is_read(struct served *s) {
   struct rwlock_read *r = rwlock_find_read(s);
   if (!r && rwlock_read_count == RWLOCK_READS) return;
   if (!r) r = &rwlock_reads[rwlock_read_count++];
-  r->mark = volt_load_relaxed(&s->mark);
+  r->mark = volt_load_relaxed(&s->life.mark);
   r->foreign = volt_load_relaxed(&s->foreign); /* a hint */
   r->times = 1;
 }
