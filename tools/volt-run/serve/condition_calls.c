@@ -75,19 +75,23 @@ struct condition_waits {
   uint32_t times;
 };
 
-/* The wait is over, and the mutex is not held: it was cancelled, or its deadline has passed. */
-static void condition_back(void *ctx) {
-  struct condition_waits *w = (struct condition_waits *)ctx;
-  if (w->mutex) {
-    served_mutex_relock(w->mutex);
-    w->mutex->times = w->times;
-  } else {
-    glibc.pthread_mutex_lock(w->m);
-  }
+/* The wait is over, and the mutex is not held: it was cancelled, or its deadline has passed. Returns what the lock says:
+ * of one of glibc's, the last owner may have died. */
+static int condition_take_back(struct condition_waits *w) {
+  if (!w->mutex) return glibc.pthread_mutex_lock(w->m);
+  served_mutex_relock(w->mutex);
+  w->mutex->times = w->times;
+  return 0;
 }
 
-/* Queue the thread, and give back the mutex. */
-static void condition_enter(struct served *c, struct condition_waits *w) {
+static void condition_back(void *ctx) {
+  (void)condition_take_back((struct condition_waits *)ctx);
+}
+
+/* Queue the thread, and give back the mutex. Returns 0; or why that is not possible. */
+static int condition_enter(struct served *c, struct condition_waits *w) {
+  int result = w->mutex ? served_mutex_check_wait(w->mutex, w->m) : 0;
+  if (result != 0) return result;
   volt_mutex *gate = w->mutex ? &w->mutex->is.mutex : served_gate(c);
   if (w->mutex) {
     w->times = w->mutex->times;
@@ -97,36 +101,33 @@ static void condition_enter(struct served *c, struct condition_waits *w) {
   }
   queued_begin(&w->q, c, QUEUED_BY_CANCEL, NULL);
   volt_future_made(volt_cond_wait_future(&w->q.future, &c->condition, gate));
-  if (!w->mutex) (void)glibc.pthread_mutex_unlock(w->m);
+  if (!w->mutex) result = glibc.pthread_mutex_unlock(w->m);
+  if (result != 0) queued_leave(&w->q);
+  return result;
 }
 
 /* It was woken, with the mutex, or the gate. */
-static void condition_woken(struct served *c, struct condition_waits *w) {
+static int condition_woken(struct served *c, struct condition_waits *w) {
   if (w->mutex) {
     w->mutex->times = w->times;
     volt_store_relaxed(&w->mutex->owner, served_self()); /* the lock orders it */
-  } else {
-    volt_mutex_unlock(served_gate(c));
-    glibc.pthread_mutex_lock(w->m);
+    return 0;
   }
+  volt_mutex_unlock(served_gate(c));
+  return glibc.pthread_mutex_lock(w->m);
 }
 
 static int condition_wait(struct served *c, struct condition_waits *w, clockid_t clock,
                           const struct timespec *until) {
-  int result = w->mutex ? served_mutex_check_wait(w->mutex, w->m) : 0;
-  if (result != 0) return result;
   served_check_fork();
-  condition_enter(c, w);
+  int result = condition_enter(c, w);
+  if (result != 0) return result;
   pthread_cleanup_push(condition_back, w);
   result = queued_poll(&w->q);
   if (result == EINPROGRESS) result = queued_wait(&w->q, clock, until);
   pthread_cleanup_pop(0);
-  if (result == 0) {
-    condition_woken(c, w);
-  } else {
-    condition_back(w);
-  }
-  return result;
+  int locked = result == 0 ? condition_woken(c, w) : condition_take_back(w);
+  return locked != 0 ? locked : result;
 }
 
 /* by_clock: clock is the program's; else it is that of the condition. */

@@ -137,9 +137,7 @@ int queued_poll(struct queued *q) {
   return 0;
 }
 
-/* Out of the queue; what was granted meanwhile goes on to the next. */
-static void queued_withdraw(void *queued) {
-  struct queued *q = (struct queued *)queued;
+void queued_leave(struct queued *q) {
   sigset_t before;
   queued_block(q, &before);
   volt_future_cancel(&q->future);
@@ -148,6 +146,10 @@ static void queued_withdraw(void *queued) {
   queued_arrives(q);
   if (q->is_masked) pthread_sigmask(SIG_SETMASK, &q->mask, NULL);
   queued_end(q);
+}
+
+static void queued_withdraw(void *queued) {
+  queued_leave((struct queued *)queued);
 }
 
 /* Sleep until it is woken, and ask. Returns 0, or why the sleep has ended; the future is still queued then. */
@@ -175,7 +177,7 @@ int queued_wait(struct queued *q, clockid_t clock, const struct timespec *until)
   pthread_cleanup_push(queued_withdraw, q);
   result = queued_sleep_until(q, clock, until);
   pthread_cleanup_pop(0);
-  if (result != 0) queued_withdraw(q);
+  if (result != 0) queued_leave(q);
   return result;
 }
 

@@ -38,6 +38,9 @@ void queued_end(struct queued *q);
 /* Start the future, or ask whether it is ready. Returns 0: it has the object, and has ended; or EINPROGRESS. */
 int queued_poll(struct queued *q);
 
+/* Out of the queue, and the end. What was granted meanwhile goes on to the next. */
+void queued_leave(struct queued *q);
+
 /* Sleep until it has the object. until: NULL: for ever.
  * Returns 0: it has the object, and queued_end() was called; ETIMEDOUT, EINTR: it has not, and is not queued any
  * more. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""overhead.py VOLT_RUN [ROUNDS]: what it costs programs of Debian to be watched: their CPU time, with volt-run and
-without, one after the other in each round; the medians of the rounds, and of their ratios."""
+"""overhead.py VOLT_RUN [ROUNDS]: what it costs programs of Debian to be watched, and to be served by volt's locks
+(--fair): their CPU time, with volt-run and without, one after the other in each round; the median without, and of the
+ratios the median and the range."""
 
 import os
 import random
@@ -110,24 +111,28 @@ def with_port(before, command, load):
 ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
 
 
+def ratio(pairs, way):
+    """Of the CPU time in this way to that without, round by round."""
+    found = sorted(pair[way] / pair["without"] for pair in pairs)
+    return f"{statistics.median(found):.2f} | {found[0]:.2f} to {found[-1]:.2f}"
+
+
 def main():
-    print("| program | without, CPU s | watched | ratio | |\n| --- | --: | --: | --: | --- |")
+    print("| program | without, CPU s | watched | | served | |\n| --- | --: | --: | --- | --: | --- |")
     with tempfile.TemporaryDirectory() as directory:
-        watched = [RUN, "--output", f"{directory}/report"]
+        ways = [("without", []), ("watched", [RUN, "--output", f"{directory}/report"]),
+                ("served", [RUN, "--output", f"{directory}/report", "--fair"])]
         for name, measure in (row for row in rows() if row[0].startswith(ONLY)):
             try:
-                pairs = []
+                rounds = []
                 for _ in range(ROUNDS):
-                    both = [(False, []), (True, watched)]
-                    random.shuffle(both)
-                    found = {is_watched: measure(before) for is_watched, before in both}
-                    pairs.append((found[False], found[True]))
+                    random.shuffle(ways)
+                    rounds.append({way: measure(before) for way, before in ways})
             except FileNotFoundError as missing:
-                print(f"| {name} | | | | there is no {missing.filename} |")
+                print(f"| {name} | | | | | there is no {missing.filename} |")
                 continue
-            ratios = sorted(b / a for a, b in pairs)
-            print(f"| {name} | {statistics.median(a for a, _ in pairs):.2f} | {statistics.median(b for _, b in pairs):.2f} "
-                  f"| {statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |", flush=True)
+            without = statistics.median(found["without"] for found in rounds)
+            print(f"| {name} | {without:.2f} | {ratio(rounds, 'watched')} | {ratio(rounds, 'served')} |", flush=True)
 
 
 main()

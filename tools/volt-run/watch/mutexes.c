@@ -184,6 +184,12 @@ EXPORTED int pthread_mutex_destroy(pthread_mutex_t *m) {
   return result;
 }
 
+REAL_OLD_NAME(pthread_mutex_lock, (pthread_mutex_t *))
+REAL_OLD_NAME(pthread_mutex_trylock, (pthread_mutex_t *))
+REAL_OLD_NAME(pthread_mutex_unlock, (pthread_mutex_t *))
+REAL_OLD_NAME(pthread_mutex_init, (pthread_mutex_t *, const pthread_mutexattr_t *))
+REAL_OLD_NAME(pthread_mutex_destroy, (pthread_mutex_t *))
+
 /* ---- condition variables ---- */
 
 struct condition_wait {

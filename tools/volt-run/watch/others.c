@@ -172,6 +172,14 @@ EXPORTED int pthread_rwlock_destroy(pthread_rwlock_t *l) {
   return result;
 }
 
+REAL_OLD_NAME(pthread_rwlock_rdlock, (pthread_rwlock_t *))
+REAL_OLD_NAME(pthread_rwlock_wrlock, (pthread_rwlock_t *))
+REAL_OLD_NAME(pthread_rwlock_tryrdlock, (pthread_rwlock_t *))
+REAL_OLD_NAME(pthread_rwlock_trywrlock, (pthread_rwlock_t *))
+REAL_OLD_NAME(pthread_rwlock_unlock, (pthread_rwlock_t *))
+REAL_OLD_NAME(pthread_rwlock_init, (pthread_rwlock_t *, const pthread_rwlockattr_t *))
+REAL_OLD_NAME(pthread_rwlock_destroy, (pthread_rwlock_t *))
+
 /* ---- semaphores: also from signal handlers, so the books are changed by atomic operations only ---- */
 
 static bool semaphore_is_shared(const sem_t *s) {

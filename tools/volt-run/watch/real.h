@@ -72,6 +72,15 @@ static inline void real_begin(void) {
   if (__builtin_expect(!is_ready, 0)) real_find();
 }
 
+/* glibc's name of the same function that programs from before 2010 call. */
+#if defined(__clang__)
+#define REAL_ALIAS(name) alias(#name)
+#else
+#define REAL_ALIAS(name) alias(#name), copy(name)
+#endif
+#define REAL_OLD_NAME(name, arguments) \
+  __attribute__((visibility("default"), REAL_ALIAS(name))) int __##name arguments;
+
 /* Where glibc keeps what kind a mutex is. Returns false: this glibc keeps it elsewhere. */
 bool real_is_known(void);
 
