@@ -1,37 +1,14 @@
 // circle_model: how volt-run finds a deadlock, and reports it once: tools/volt-run/watch/circle.c, wait.c and threads.c,
 // as they are shipped. Checks circle.c I1-I3, R1-R7. The locks, the kernel, and what is true, are the model's.
-// PROGRAM: volt_run BATCH 2 MUTANTS SOURCES watch DEFINES watch
+// PROGRAM: volt_run BATCH 2 MUTANTS SOURCES watch DEFINES watch SUPPORT model_watch.cpp
 #include "core/os/futex.h"
-#include "model.hpp"
+#include "model_watch.hpp"
 #include "watch/circle.h"
-#include "watch/kernel.h"
-#include "watch/orders.h"
-#include "watch/snapshot.h"
 
 #include <errno.h>
 #include <setjmp.h>
 
-struct books *watch_books;
-BOOKS_OF_THREAD struct books_thread *books_own;
-uint32_t watch_steps[8];
-
 namespace {
-
-enum { THREADS = 4, LOCKS = 4, NONE = 9, ENDED = 7 };
-
-// What is true, and what the kernel knows: of all threads, at once.
-struct truth {
-  unsigned holder[LOCKS + 1]; // of a lock; NONE; ENDED: a thread that is not there any more
-  unsigned wants[THREADS];    // a lock; 0: none
-  bool sleeps[THREADS];
-  bool is_away[THREADS];           // it does something else, and gives nothing back
-  bool will_wake[THREADS];         // by a signal
-  unsigned thread_at[THREADS + 1]; // in this place of the books
-  int enters;                      // the thread that gets its place
-  unsigned reports;
-  jmp_buf jump;
-  bool is_jump; // ends the first wait of thread 0
-} now;
 
 struct watch_world;
 watch_world *world;
@@ -40,9 +17,9 @@ watch_world *world;
 bool is_asleep_for_ever(unsigned t, bool *is_in_circle) {
   unsigned at = t;
   for (unsigned i = 0; i <= THREADS; i++) {
-    if (now.wants[at] == 0) return now.is_away[at];
-    if (now.will_wake[at]) return false;
-    unsigned next = now.holder[now.wants[at]];
+    if (watch_now.wants[at] == 0) return watch_now.is_away[at];
+    if (watch_now.will_wake[at]) return false;
+    unsigned next = watch_now.holder[watch_now.wants[at]];
     if (next == NONE) return false;
     if (next == ENDED) return true;
     if (next == t) return *is_in_circle = true;
@@ -58,11 +35,11 @@ struct watch_world : model {
   struct wait before[THREADS];
 
   watch_world() {
-    now = truth();
+    watch_now = watch_truth();
     world = this;
     watch_books = &books;
     memset(watch_steps, 0, sizeof watch_steps);
-    for (unsigned &holder : now.holder) holder = NONE;
+    for (unsigned &holder : watch_now.holder) holder = NONE;
     for (uint32_t i = 1; i <= LOCKS; i++) volt_store_relaxed(&books.lock[i].generation, 1);
   }
   // Before the threads run: each has its place, and what it holds from the beginning.
@@ -71,9 +48,9 @@ struct watch_world : model {
     if (lock) EXPECT(try_lock(t, lock));
   }
   void enter(unsigned t) {
-    now.enters = static_cast<int>(t);
+    watch_now.enters = static_cast<int>(t);
     self[t] = books_new_thread();
-    now.thread_at[self[t]->number] = t;
+    watch_now.thread_at[self[t]->number] = t;
   }
 
   // ---- as mutexes.c does it ----
@@ -81,8 +58,8 @@ struct watch_world : model {
   bool really_try(unsigned t, uint32_t lock) {
     uint32_t free = 0;
     if (!volt_cas_acquire(&taken[lock], &free, 1)) return false;
-    now.holder[lock] = t;
-    now.wants[t] = 0;
+    watch_now.holder[lock] = t;
+    watch_now.wants[t] = 0;
     return true;
   }
   bool try_lock(unsigned t, uint32_t lock) {
@@ -93,18 +70,18 @@ struct watch_world : model {
   // Returns false: it sleeps for ever.
   bool really_lock(unsigned t, uint32_t lock) {
     bool is_in_circle = false;
-    now.sleeps[t] = true;
+    watch_now.sleeps[t] = true;
     while (!really_try(t, lock)) {
       if (is_asleep_for_ever(t, &is_in_circle)) return false;
       volt_yield_();
     }
-    now.sleeps[t] = false;
+    watch_now.sleeps[t] = false;
     return true;
   }
   bool lock(unsigned t, uint32_t lock) {
     if (try_lock(t, lock)) return true;
     struct wait w;
-    now.wants[t] = lock;
+    watch_now.wants[t] = lock;
     wait_begin(&w, self[t], lock, BOOKS_LOCKS_IT, 1);
     if (circle_check(&w, attempt, &lock) == ETIMEDOUT && !really_lock(t, lock)) return false;
     wait_end(&w, true);
@@ -114,18 +91,18 @@ struct watch_world : model {
   // A wait that has begun before the threads do, and that a signal ends.
   void sleep_before(unsigned t, uint32_t lock, bool will_wake) {
     wait_begin(&before[t], self[t], lock, BOOKS_LOCKS_IT, 1);
-    now.wants[t] = lock;
-    now.sleeps[t] = true;
-    now.will_wake[t] = will_wake;
+    watch_now.wants[t] = lock;
+    watch_now.sleeps[t] = true;
+    watch_now.will_wake[t] = will_wake;
   }
   void wake(unsigned t) {
-    now.sleeps[t] = now.will_wake[t] = false;
-    now.wants[t] = 0;
+    watch_now.sleeps[t] = watch_now.will_wake[t] = false;
+    watch_now.wants[t] = 0;
     wait_end(&before[t], false);
   }
   void unlock(unsigned t, uint32_t lock) {
     EXPECT(held_remove(self[t], lock, 1) == BOOKS_LOCKS_IT);
-    now.holder[lock] = NONE;
+    watch_now.holder[lock] = NONE;
     volt_store_release(&taken[lock], 0);
   }
 
@@ -134,10 +111,10 @@ struct watch_world : model {
     unsigned t = volt_model_thread();
     uint32_t lock = *static_cast<uint32_t *>(object);
     if (world->really_try(t, lock)) return 0;
-    if (now.is_jump && t == 0) longjmp(now.jump, 1);
-    now.sleeps[t] = true;
+    if (watch_now.is_jump && t == 0) longjmp(watch_now.jump, 1);
+    watch_now.sleeps[t] = true;
     volt_yield_();
-    now.sleeps[t] = false;
+    watch_now.sleeps[t] = false;
     return world->really_try(t, lock) ? 0 : ETIMEDOUT;
   }
 
@@ -145,7 +122,7 @@ struct watch_world : model {
   void expect_reports() {
     bool is_in_circle = false;
     for (unsigned t = 0; t < THREADS; t++) (void)is_asleep_for_ever(t, &is_in_circle);
-    EXPECT(now.reports == (is_in_circle ? 1 : 0));
+    EXPECT(watch_now.reports == (is_in_circle ? 1 : 0));
   }
   void check() override {
     expect_reports();
@@ -153,63 +130,6 @@ struct watch_world : model {
 };
 
 } // namespace
-
-// ---- what the sources call ----
-
-int32_t kernel_tid(void) {
-  return now.enters + 1;
-}
-
-void kernel_name(char *name) {
-  name[0] = '\0';
-}
-
-bool kernel_is_gone(int32_t tid) {
-  return tid == ENDED + 1;
-}
-
-uint64_t kernel_ran_ns(const struct books_thread *t) {
-  unsigned thread = now.thread_at[t->number];
-  bool could_go_on = now.wants[thread] && now.holder[now.wants[thread]] == NONE;
-  if (!now.sleeps[thread] || could_go_on) return KERNEL_IS_AWAKE;
-  return watch_steps[thread];
-}
-
-void *kernel_memory(size_t size) {
-  alignas(16) static unsigned char memory[8][64];
-  EXPECT(size <= sizeof memory[0]);
-  return memset(memory[volt_model_thread()], 0, size);
-}
-
-void kernel_memory_back(void *, size_t) {
-}
-
-uint64_t books_now_ns(void) {
-  return 0;
-}
-
-// No lock wants it.
-uint32_t orders_take_stack(struct books_lock *, uintptr_t) {
-  return 0;
-}
-
-uint32_t books_stack(uintptr_t *, uintptr_t) {
-  return 0;
-}
-
-struct books_detail *books_detail(uint32_t) {
-  return nullptr;
-}
-
-// I2.
-void snapshot_of_deadlock(const struct circle *c) {
-  now.reports++;
-  for (uint32_t i = 0; i < c->count; i++) {
-    unsigned thread = now.thread_at[c->thread[i]];
-    unsigned next = now.thread_at[c->thread[(i + 1) % c->count]];
-    EXPECT(now.wants[thread] == c->lock[i] && now.holder[c->lock[i]] == next);
-  }
-}
 
 // ---- circles ----
 
@@ -269,27 +189,27 @@ MODEL(circle_interrupted, 2, bounded)
 // waits for what it holds.
 struct circle_after_a_jump : circle_interrupted {
   circle_after_a_jump() {
-    now.is_jump = true;
+    watch_now.is_jump = true;
   }
   void await_condition() {
     struct wait w;
     EXPECT(held_remove(self[0], 3, 1) == BOOKS_LOCKS_IT);
     wait_begin(&w, self[0], 4, BOOKS_AWAITS_IT, 1);
     atomic_store(&self[0]->comes_back_by, 3);
-    now.wants[0] = 3;
-    now.sleeps[0] = true;
-    now.holder[3] = NONE;
+    watch_now.wants[0] = 3;
+    watch_now.sleeps[0] = true;
+    watch_now.holder[3] = NONE;
     volt_store_release(&taken[3], 0);
   }
   void thread(unsigned index) override {
     if (index == 1) {
       wake(1);
       if (lock(1, 3)) EXPECT(!lock(1, 1));
-    } else if (setjmp(now.jump) == 0) {
+    } else if (setjmp(watch_now.jump) == 0) {
       EXPECT(!lock(0, 2)); // there was no jump
     } else {
-      now.is_jump = false;
-      now.wants[0] = 0;
+      watch_now.is_jump = false;
+      watch_now.wants[0] = 0;
       if (lock(0, 3)) await_condition();
     }
   }
@@ -351,7 +271,7 @@ struct circle_through_another : watch_world {
   }
   void thread(unsigned index) override {
     if (index == 2) {
-      now.is_away[2] = lock(2, 3);
+      watch_now.is_away[2] = lock(2, 3);
       return;
     }
     if (index == 1) unlock(1, 3);
@@ -380,7 +300,7 @@ struct circle_place_used_again : watch_world {
     enter(1);
     held_add(self[1], 2, BOOKS_LOCKS_IT, false, 1);
     atomic_store(&self[1]->tid, ENDED + 1);
-    now.holder[2] = ENDED;
+    watch_now.holder[2] = ENDED;
     volt_store_relaxed(&taken[2], 1);
   }
   void thread(unsigned index) override {

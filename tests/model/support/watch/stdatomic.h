@@ -1,6 +1,6 @@
 // stdatomic.h: C11's atomic operations on the model checker's types, for the sources of volt-run that are compiled into
 // a model. Numbers of 32 bits are scheduling points; of the others, which are times, places and counts, none is
-// read to decide. Each operation is a step that its thread has run (kernel_ran_ns() of watch.hpp).
+// read to decide. Each operation is a step that its thread has run (kernel_ran_ns() of model_watch.cpp).
 #ifndef VOLT_MODEL_STDATOMIC_H
 #define VOLT_MODEL_STDATOMIC_H
 
