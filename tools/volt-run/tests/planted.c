@@ -17,6 +17,8 @@
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
  *   orders SEED     2 to 5 locks in orders that could deadlock, and do not: mutexes and read-write locks
  *   orders-HOW SEED the same with something that keeps them from it: gate, try, timed, alone, again, readers, before
+ *   orders-condition  a mutex that a wait for a condition takes again, while another lock is held
+ *   orders-memory   two orders of mutexes that no call initialises, in memory that is given back in between
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -821,6 +823,52 @@ static int orders_before(void) {
   return 0;
 }
 
+static void *comes_back(void *ctx) {
+  const struct timespec past = {1, 0};
+  (void)ctx;
+  pthread_mutex_lock(&left);
+  pthread_mutex_lock(&right);
+  REQUIRE(pthread_cond_timedwait(&unsignalled, &left, &past) == ETIMEDOUT);
+  pthread_mutex_unlock(&right);
+  pthread_mutex_unlock(&left);
+  return NULL;
+}
+
+static int orders_condition(void) {
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, comes_back, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  REQUIRE(pthread_create(&thread, NULL, comes_back, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  printf("%p %p", (void *)&left, (void *)&right);
+  return 0;
+}
+
+static void *takes_two(void *ctx) {
+  pthread_mutex_t **two = (pthread_mutex_t **)ctx;
+  pthread_mutex_lock(two[0]);
+  pthread_mutex_lock(two[1]);
+  pthread_mutex_unlock(two[1]);
+  pthread_mutex_unlock(two[0]);
+  return NULL;
+}
+
+static int orders_memory(void) {
+  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t *memory = (pthread_mutex_t *)malloc(2 * sizeof *memory);
+  REQUIRE(memory != NULL);
+  for (int i = 0; i < 2; i++) {
+    pthread_mutex_t *two[2] = {&memory[i], &memory[1 - i]};
+    pthread_t thread;
+    memory[0] = memory[1] = fresh; /* it might be another program's part that has got it now */
+    REQUIRE(pthread_create(&thread, NULL, takes_two, two) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+  }
+  printf("%p %p", (void *)&memory[0], (void *)&memory[1]);
+  free(memory);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -846,7 +894,9 @@ int main(int argc, char **argv) {
                 {"orders-alone", orders_alone},
                 {"orders-again", orders_again},
                 {"orders-readers", orders_readers},
-                {"orders-before", orders_before}};
+                {"orders-before", orders_before},
+                {"orders-condition", orders_condition},
+                {"orders-memory", orders_memory}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;

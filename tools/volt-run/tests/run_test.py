@@ -4,10 +4,13 @@ programs of this machine. Nothing here depends on how fast anything is: a deadlo
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 RUN, PLANTED = sys.argv[1:3]
@@ -187,6 +190,17 @@ def orders():
     return f"{count} from seed {SEED} on"
 
 
+def orders_of_two():
+    """a mutex that a wait for a condition takes again; and locks of which it is not certain that they are two"""
+    for how, is_certain in (("condition", True), ("memory", False)):
+        run = planted(f"orders-{how}")
+        equal((run.code, run.err), (0, ""), how)
+        found = orders_of(run)
+        equal([order["certain"] for order in found], [is_certain], f"{how}: certain")
+        equal({step["holds"]["address"] for step in found[0]["steps"]}, set(run.out.split()), f"{how}: locks")
+        equal("if they are these" in run.text, not is_certain, f"{how}: as text")
+
+
 def no_order():
     """orders that could not: a gate, calls that do not wait for ever, one thread, locks made anew, readers, no other thread yet"""
     ways = ("gate", "try", "timed", "alone", "again", "readers", "before")
@@ -264,9 +278,55 @@ def programs():
             continue
         run = subprocess.run([RUN, *command], input=data, capture_output=True, timeout=LIMIT)
         equal((run.returncode, run.stdout == plain.stdout), (plain.returncode, True), command)
-        require(b"deadlock" not in run.stderr and b"wrong:" not in run.stderr, run.stderr)
+        require(b"deadlock" not in run.stderr and b"wrong:" not in run.stderr, run.stderr) # nor orders that could
         tried.append(command[0])
     return ", ".join(tried)
+
+
+def served_by(port, lines):
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        answers = s.makefile("rb")
+        for line in lines:
+            s.sendall(line)
+            require(answers.readline(), "an answer")
+
+
+def servers():
+    """servers of this machine: they serve, and no deadlock is said of them, nor an order that could be one"""
+    tried = []
+    for command, line in ((["memcached", "-u", "root", "-l", "127.0.0.1", "-U", "0", "-t", "4", "-p"], b"set k%d 0 0 2\r\nok\r\n"),
+                          (["redis-server", "--bind", "127.0.0.1", "--save", "", "--io-threads", "2", "--port"], b"INCR k%d\r\n")):
+        if not shutil.which(command[0]):
+            continue
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            port = s.getsockname()[1]
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/json"
+            server = subprocess.Popen([os.path.abspath(RUN), "--json", path, *command, str(port)], stdout=subprocess.DEVNULL,
+                                      cwd=directory, stderr=subprocess.PIPE)
+            try:
+                wait_for(lambda p=port: is_open(p), f"{command[0]} listens")
+                clients = [threading.Thread(target=served_by, args=(port, [line % (i * j) for j in range(200)]))
+                           for i in range(8)]
+                for client in clients:
+                    client.start()
+                for client in clients:
+                    client.join()
+            finally:
+                server.terminate()
+                server.communicate(timeout=LIMIT)
+            reports = [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+            equal([(r["orders"], r["deadlocks"]) for r in reports], [([], 0)] * len(reports), command[0])
+            tried.append(command[0])
+    return ", ".join(tried) or "none is here"
+
+
+def is_open(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
 
 
 # ---- its own command line ----
@@ -297,7 +357,7 @@ def refused():
 def main():
     global failures
     names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, orders, no_order, hold, conditions, wrong, as_with_glibc, programs,
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, orders, orders_of_two, no_order, hold, conditions, wrong, as_with_glibc, programs, servers,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)
