@@ -8,7 +8,7 @@
  * From the environment: VOLT_CHAOS_YIELDS (default 20) and VOLT_CHAOS_NAPS (default 2), in how many
  * of 1,000 operations; VOLT_CHAOS_NAP_NS (default 200,000), the longest nap. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* nanosleep, pthread_once */
+#define _GNU_SOURCE /* syscall, pthread_once */
 #endif
 #include "chaos.h"
 
@@ -18,7 +18,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "rng.h"
 
@@ -62,7 +64,7 @@ void volt_chaos_begin(uint64_t seed) {
 static void nap(rng *random) {
   struct timespec time = {0, (long)(chaos.nap_ns >> rng_below(random, 8))};
   int saved = errno;
-  (void)nanosleep(&time, NULL);
+  (void)syscall(SYS_nanosleep, &time, NULL); /* unlike nanosleep() no place to cancel the thread */
   errno = saved;
 }
 

@@ -166,12 +166,12 @@ int served_pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid
 /* ---- signals ---- */
 
 static int condition_signal(struct served *s, void (*signals)(volt_cond *)) {
-  int type;
+  int state;
   if (!served_is_awaited(&s->condition.queue)) return 0;
   served_check_fork();
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   signals(&s->condition);
-  pthread_setcanceltype(type, &type);
+  pthread_setcancelstate(state, &state);
   return 0;
 }
 

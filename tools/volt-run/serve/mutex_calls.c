@@ -97,12 +97,12 @@ int served_pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 
 /* Threads wait for it, or are about to. */
 static void mutex_hand_over(struct served *s) {
-  int type;
+  int state;
   served_check_fork();
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   volt_store_relaxed(&s->owner, 0); /* before the next one has it */
   if (volt_mutex_is_locked(&s->is.mutex)) volt_mutex_unlock(&s->is.mutex);
-  pthread_setcanceltype(type, &type);
+  pthread_setcancelstate(state, &state);
 }
 
 int served_pthread_mutex_unlock(pthread_mutex_t *m) {

@@ -112,15 +112,15 @@ static void served_pause(void) {
 struct served *served_begin_life(const void *object, size_t offset, enum books_kind kind,
                                  bool is_new) {
   served_check_fork();
-  int error = errno, type;
+  int error = errno, state;
   uint32_t number = books_number(object, kind, 0);
   if (!number) return NULL;
   struct served_making making = {.s = &served_objects[number], .number = number, .kind = kind};
   const struct served_maker maker = {served_make, served_pause, &making};
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   served_life_begin(&making.s->life, served_place_of(object, offset), (uintptr_t)object, number,
                     is_new, &maker);
-  pthread_setcanceltype(type, &type);
+  pthread_setcancelstate(state, &state);
   errno = error;
   return making.s;
 }

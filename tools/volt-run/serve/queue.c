@@ -55,12 +55,19 @@ static void queued_drop(void *ctx) {
 /* In a function of its own: when a thread is cancelled at any instruction of it, its caller's handlers run. */
 static __attribute__((noinline)) int queued_sleep(struct queued *q, uint32_t seen, clockid_t clock,
                                                   const struct timespec *until, bool may_cancel) {
-  int type = PTHREAD_CANCEL_DEFERRED;
+  int before;
   int operation = QUEUED_WAIT | (clock == CLOCK_REALTIME ? QUEUED_REALTIME : 0);
-  if (may_cancel) pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+  if (may_cancel) {
+    pthread_setcancelstate(q->state,
+                           &before); /* first: only the other call says that it was cancelled */
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  }
   long result = syscall(SYS_futex, &q->came, operation, seen, until, NULL, UINT_MAX);
   int error = result == 0 ? 0 : errno;
-  if (may_cancel) pthread_setcanceltype(type, &type);
+  if (may_cancel) {
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  }
   return error;
 }
 
@@ -83,12 +90,15 @@ void queued_begin(struct queued *q, struct served *object, unsigned ends,
   memset(q, 0, sizeof *q);
   q->object = object;
   q->taken = taken;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->state);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &q->type);
   q->ends = ends | (q->type == PTHREAD_CANCEL_ASYNCHRONOUS ? QUEUED_BY_CANCEL : 0);
 }
 
 void queued_end(struct queued *q) {
-  pthread_setcanceltype(q->type, &q->type);
+  int before;
+  pthread_setcancelstate(q->state, &before);
+  pthread_setcanceltype(q->type, &before);
 }
 
 /* Handlers that use the object wait until its queue has been changed. */

@@ -22,10 +22,10 @@ struct queued {
   uint32_t due;               /* how many have to come */
   uint32_t seen;              /* how many had come at the last poll */
   unsigned ends;
-  int type;       /* of cancelling, before */
-  bool was_woken; /* by a grant, or to look */
-  bool is_masked; /* no handler runs during this attempt */
-  sigset_t mask;  /* before */
+  int type, state; /* of cancelling, before */
+  bool was_woken;  /* by a grant, or to look */
+  bool is_masked;  /* no handler runs during this attempt */
+  sigset_t mask;   /* before */
   void (*taken)(struct served *object);
 };
 

@@ -168,11 +168,11 @@ static void rwlock_give_back(struct served *s) {
 
 /* Threads wait for it, or are about to. */
 static void rwlock_hand_over(struct served *s) {
-  int type;
+  int state;
   served_check_fork();
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   rwlock_give_back(s);
-  pthread_setcanceltype(type, &type);
+  pthread_setcancelstate(state, &state);
 }
 
 int served_pthread_rwlock_unlock(pthread_rwlock_t *l) {

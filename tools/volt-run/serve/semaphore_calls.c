@@ -79,13 +79,13 @@ int served_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *unt
 /* Threads wait for it, or are about to. */
 static void semaphore_hand_over(struct served *s) {
   sigset_t all, before;
-  int type;
+  int state;
   served_check_fork();
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   volt_sem_release(&s->is.semaphore, 1);
-  pthread_setcanceltype(type, &type);
+  pthread_setcancelstate(state, &state);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
