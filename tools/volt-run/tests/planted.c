@@ -15,6 +15,7 @@
  *   handler         a semaphore that a signal handler posts, and one whose wait a signal ends
  *   strict          what glibc does at the edges: small stacks, times that are none, a cancel before a semaphore that
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
+ *   reports         one that is asked for reports, and counts the children that it sees end
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -28,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -505,6 +507,33 @@ static int forks(void) {
   return 0;
 }
 
+/* ---- reports: no child of the program is seen by it, and each report is whole when it goes on ---- */
+
+static _Atomic int ended_children;
+
+static void count_child(int signal) {
+  (void)signal;
+  ended_children++;
+}
+
+static long size_of_reports(void) {
+  struct stat is;
+  return stat(getenv("VOLT_RUN_JSON"), &is) == 0 ? (long)is.st_size : 0;
+}
+
+static int reports(void) {
+  const struct sigaction counts = {.sa_handler = count_child, .sa_flags = SA_RESTART};
+  sigaction(SIGCHLD, &counts, NULL);
+  for (int i = 0; i < 5; i++) {
+    long before = size_of_reports();
+    raise(SIGUSR2);
+    REQUIRE(size_of_reports() > before);
+    REQUIRE(wait(NULL) == -1 && errno == ECHILD);
+  }
+  REQUIRE(ended_children == 0);
+  return 0;
+}
+
 /* ---- signals ---- */
 
 static sem_t posted;
@@ -647,7 +676,8 @@ int main(int argc, char **argv) {
                 {"conditions", conditions}, {"wrong", wrong},
                 {"cancel", cancel},         {"fork", forks},
                 {"handler", handler},       {"strict", strict},
-                {"condition", condition},   {"priority", priority}};
+                {"condition", condition},   {"priority", priority},
+                {"reports", reports}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;

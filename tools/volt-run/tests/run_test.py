@@ -138,6 +138,13 @@ def goes_on():
             program.wait()
 
 
+def reports():
+    """a program that is asked for reports goes on when each is written, and sees no child that is not its own"""
+    run = planted("reports")
+    equal((run.code, run.out, run.err), (0, "", ""), "it ends well")
+    equal([r["why"] for r in run.reports], ["asked"] * 5, "reports")
+
+
 def wait_for(condition, what):
     end = time.monotonic() + LIMIT
     while not condition():
@@ -252,7 +259,7 @@ def refused():
 def main():
     global failures
     names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, hold, conditions, wrong, as_with_glibc, programs,
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, reports, no_false_alarm, hold, conditions, wrong, as_with_glibc, programs,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)

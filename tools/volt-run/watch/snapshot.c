@@ -1,7 +1,8 @@
 /* snapshot.c: copies the books, and has volt-run make a report of the copy.
  *
  * Another process does both, which is begun as by a fork, so its books stand still, and nothing is opened in the
- * program. It has no signal for its parent at its end, so that no wait() of the program sees it. */
+ * program. It has no signal for its parent at its end, so that no wait() of the program sees it. An execve() would give it
+ * that signal, so volt-run is a child of that process, which waits for it. */
 #define _GNU_SOURCE /* memfd_create, close_range */
 #include "watch/snapshot.h"
 
@@ -22,7 +23,12 @@
 
 #include "watch/circle.h"
 
-enum { SNAPSHOT_PATH = 4096, SNAPSHOT_ARGUMENTS = 16, SNAPSHOT_CLONE = (int)__WCLONE };
+enum {
+  SNAPSHOT_PATH = 4096,
+  SNAPSHOT_ARGUMENTS = 16,
+  SNAPSHOT_CLONE = (int)__WCLONE,
+  SNAPSHOT_NO_RENDERER = 127
+};
 
 /* What volt-run has put into the environment. */
 static struct {
@@ -150,6 +156,19 @@ static void render(int file) {
   execve(settings.renderer, (char *const *)arguments, (char *const *)environment);
 }
 
+/* Returns false: volt-run could not be begun. */
+static bool render_in_child(int file) {
+  int status = 0;
+  long child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
+  if (child == 0) {
+    render(file);
+    _exit(SNAPSHOT_NO_RENDERER);
+  }
+  while (child > 0 && waitpid((pid_t)child, &status, __WALL) < 0 && errno == EINTR) {
+  }
+  return child > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == SNAPSHOT_NO_RENDERER);
+}
+
 static void snapshot_say(const char *words) {
   (void)!write(2, words, strlen(words));
 }
@@ -172,7 +191,7 @@ static void snapshot_child(enum snapshot_why why, const struct circle *c) {
   if (!has_error && !settings.output[0] && !settings.json[0]) _exit(0);
   snapshot_name_threads(getppid());
   int file = snapshot_copy(why, c);
-  if (file >= 0) render(file);
+  if (file >= 0 && render_in_child(file)) _exit(0);
   if (has_error) snapshot_say(words);
   _exit(127);
 }
