@@ -28,6 +28,7 @@ bool books_begin(void) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   watch_books = (struct books *)memory;
+  watch_books->begun_ns = books_now_ns();
   return true;
 }
 
@@ -128,6 +129,7 @@ void books_forked(void) {
   count = atomic_load(&watch_books->detail_count);
   for (uint32_t i = 1; i <= count && i <= BOOKS_DETAILS; i++)
     atomic_flag_clear(&watch_books->detail[i].is_busy);
+  slots_forked(&watch_books->slots);
   if (own) atomic_store(&own->checks, 0);
   if (own) atomic_store(&own->tid, (int32_t)syscall(SYS_gettid));
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "watch/slots.h"
+
 enum {
   BOOKS_BUCKETS = 1 << 16,
   BOOKS_LOCKS = 1 << 18,   /* objects at most: more are not watched */
@@ -126,6 +128,8 @@ struct books {
   _Atomic uint32_t lock_count, detail_count, thread_count;
   _Atomic uint64_t unwatched; /* calls on objects for which there was no room */
   _Atomic uint64_t deadlocks;
+  uint64_t begun_ns;
+  struct slots slots; /* of waits for what is no condition */
   _Atomic uint32_t bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
   struct books_detail detail[BOOKS_DETAILS + 1];

@@ -32,13 +32,13 @@ enum {
 
 /* What volt-run has put into the environment. */
 static struct {
-  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH], top[16];
+  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH],
+      top[16];
   char on_deadlock[16];
   char program[256];
   bool has_error; /* there was a standard error at the start, and it was this file: */
   dev_t error_device;
   ino_t error_file;
-  uint64_t begun_ns;
 } settings;
 
 static void setting(char *to, size_t size, const char *name) {
@@ -53,7 +53,6 @@ void snapshot_begin(void) {
   setting(settings.top, sizeof settings.top, "VOLT_RUN_TOP");
   setting(settings.on_deadlock, sizeof settings.on_deadlock, "VOLT_RUN_ON_DEADLOCK");
   strncpy(settings.program, program_invocation_name, sizeof settings.program - 1);
-  settings.begun_ns = books_now_ns();
   struct stat is;
   settings.has_error = fstat(2, &is) == 0;
   settings.error_device = settings.has_error ? is.st_dev : 0;
@@ -120,8 +119,9 @@ static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
                        .unwatched = atomic_load(&watch_books->unwatched),
                        .deadlocks = atomic_load(&watch_books->deadlocks),
                        .now_ns = books_now_ns(),
-                       .begun_ns = settings.begun_ns,
+                       .begun_ns = watch_books->begun_ns,
                        .circle_count = c ? c->count : 0};
+  memcpy(&s.slots, &watch_books->slots, sizeof s.slots);
   memcpy(s.program, settings.program, sizeof s.program);
   if (c) memcpy(s.circle_thread, c->thread, c->count * sizeof c->thread[0]);
   if (c) memcpy(s.circle_lock, c->lock, c->count * sizeof c->lock[0]);

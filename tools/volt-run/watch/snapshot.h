@@ -8,7 +8,7 @@ struct circle;
 
 enum snapshot_why { SNAPSHOT_AT_END, SNAPSHOT_ASKED, SNAPSHOT_DEADLOCK };
 
-#define SNAPSHOT_MAGIC "voltrun1"
+#define SNAPSHOT_MAGIC "voltrun2"
 
 /* Followed by threads, details and locks, each from number 1 on, and by the text of /proc/PID/maps. */
 struct snapshot {
@@ -19,6 +19,7 @@ struct snapshot {
   uint32_t thread_count, detail_count, lock_count;
   uint64_t unwatched, deadlocks;
   uint64_t now_ns, begun_ns;
+  struct slots slots;
   uint32_t circle_count;
   uint32_t circle_thread[64];
   uint32_t circle_lock[64];
