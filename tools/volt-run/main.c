@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/options.h"
@@ -17,7 +18,7 @@
 enum { EXIT_CANNOT_WATCH = 126, EXIT_NO_PROGRAM = 127, TOP = 10, TOP_MAX = 100000 };
 
 struct options {
-  const char *output, *json, *on_deadlock;
+  const char *output, *json, *html, *on_deadlock;
   unsigned top;
   bool children;
   const char *render; /* a descriptor's number: this process makes a report of it */
@@ -34,6 +35,7 @@ static const char usage[] =
     "\n"
     "  -o, --output FILE      append reports to this file instead of standard error\n"
     "      --json FILE        append each report as a line of JSON\n"
+    "      --html FILE        write each report as a page for a browser, in place of the last one\n"
     "      --top N            so many locks in a report (10)\n"
     "      --on-deadlock WHAT report (go on), abort (end by SIGABRT), core (the same, with a "
     "core); report\n"
@@ -50,9 +52,10 @@ static bool options_check(const struct options *o) {
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {
-  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, CHILDREN, RENDER };
+  enum { JSON = 256, HTML, TOP_OPTION, ON_DEADLOCK, CHILDREN, RENDER };
   static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                         {"json", required_argument, NULL, JSON},
+                                        {"html", required_argument, NULL, HTML},
                                         {"top", required_argument, NULL, TOP_OPTION},
                                         {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
                                         {"children", no_argument, NULL, CHILDREN},
@@ -63,6 +66,7 @@ static enum options_result options_read(struct options *o, int argc, char **argv
     switch (option) {
       case 'o': o->output = optarg; break;
       case JSON: o->json = optarg; break;
+      case HTML: o->html = optarg; break;
       case TOP_OPTION:
         if (!option_unsigned("top", optarg, 1, TOP_MAX, &o->top)) return OPTIONS_WRONG;
         break;
@@ -92,13 +96,28 @@ static bool render_write(const char *path, const char *text, size_t size) {
   return is_done;
 }
 
+/* A browser finds the last page or this one, never a part of it. What is no plain file is written as it is. */
+static bool render_replace(const char *path, const char *text, size_t size) {
+  char other[PATH_MAX];
+  struct stat is;
+  if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return render_write(path, text, size);
+  if (snprintf(other, sizeof other, "%s.%d", path, (int)getpid()) >= (int)sizeof other)
+    return false;
+  bool is_done = render_write(other, text, size) && rename(other, path) == 0;
+  if (!is_done) {
+    fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+    (void)unlink(other);
+  }
+  return is_done;
+}
+
 static bool render_as(void (*print)(const struct report *r, FILE *to), const struct report *r,
-                      const char *path) {
+                      const char *path, bool (*write_to)(const char *, const char *, size_t)) {
   char *text = NULL;
   size_t size = 0;
   FILE *memory = open_memstream(&text, &size);
   if (memory) print(r, memory);
-  bool is_done = memory && fclose(memory) == 0 && render_write(path, text, size);
+  bool is_done = memory && fclose(memory) == 0 && write_to(path, text, size);
   free(text);
   return is_done;
 }
@@ -110,8 +129,10 @@ static int render(const struct options *o) {
       !report_open(&r, (int)file, o->top)) {
     return EXIT_FAILURE;
   }
-  bool is_done = !o->json || render_as(report_json, &r, o->json);
-  if (o->output || !o->json) is_done = render_as(report_text, &r, o->output) && is_done;
+  bool is_done = !o->json || render_as(report_json, &r, o->json, render_write);
+  if (o->html) is_done = render_as(report_html, &r, o->html, render_replace) && is_done;
+  if (o->output || (!o->json && !o->html))
+    is_done = render_as(report_text, &r, o->output, render_write) && is_done;
   report_close(&r);
   return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -159,7 +180,8 @@ static bool set_environment(const struct options *o, const char *self, const cha
   const char *others = getenv("LD_PRELOAD");
   snprintf(preload, sizeof preload, "%s%s%s", library, others && *others ? ":" : "",
            others ? others : "");
-  bool is_done = set_path("VOLT_RUN_OUTPUT", o->output) && set_path("VOLT_RUN_JSON", o->json);
+  bool is_done = set_path("VOLT_RUN_OUTPUT", o->output) && set_path("VOLT_RUN_JSON", o->json) &&
+                 set_path("VOLT_RUN_HTML", o->html);
   snprintf(number, sizeof number, "%u", o->top);
   is_done = is_done && setenv("VOLT_RUN_TOP", number, 1) == 0;
   snprintf(number, sizeof number, "%d", (int)getpid());

@@ -26,6 +26,7 @@ void report_close(struct report *r);
 
 void report_text(const struct report *r, FILE *to);
 void report_json(const struct report *r, FILE *to);
+void report_html(const struct report *r, FILE *to);
 
 enum { TEXT_TIME = 32 };
 

@@ -16,6 +16,7 @@
  *   strict          what glibc does at the edges: small stacks, times that are none, a cancel before a semaphore that
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
  *   reports         one that is asked for reports, and counts the children that it sees end
+ *   names SEED      threads that wait, whose names are tags (0), or any bytes
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -29,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -534,6 +536,35 @@ static int reports(void) {
   return 0;
 }
 
+/* ---- names ---- */
+
+static void random_name(char *name) {
+  int count = 1 + (int)below(15);
+  for (int i = 0; i < count; i++) name[i] = (char)(1 + below(255));
+  name[count] = '\0';
+}
+
+static void *waits_with_a_name(void *ctx) {
+  prctl(PR_SET_NAME, (const char *)ctx);
+  pthread_mutex_lock(&kept);
+  sleep_ms(3);
+  pthread_mutex_unlock(&kept);
+  return NULL;
+}
+
+static int names(void) {
+  static char name[4][16] = {"<script>x()</s", "</b>&\"'<!--]]>",
+                             "\xff\x01\xc3\xa9\xed\xa0\x80 \xc0\x80", "&lt;\t\n\r"};
+  pthread_t thread[4];
+  for (int i = 0; random_state && i < 4; i++) random_name(name[i]);
+  pthread_mutex_lock(&kept);
+  for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, waits_with_a_name, name[i]);
+  sleep_ms(20);
+  pthread_mutex_unlock(&kept);
+  for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+  return 0;
+}
+
 /* ---- signals ---- */
 
 static sem_t posted;
@@ -677,9 +708,9 @@ int main(int argc, char **argv) {
                 {"cancel", cancel},         {"fork", forks},
                 {"handler", handler},       {"strict", strict},
                 {"condition", condition},   {"priority", priority},
-                {"reports", reports}};
+                {"reports", reports},       {"names", names}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  for (unsigned i = 0; i < 8; i++) (void)below(2);
+  for (unsigned i = 0; random_state && i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;
   for (unsigned i = 0; argc > 1 && i < sizeof plants / sizeof plants[0]; i++) {
     if (strcmp(plants[i].name, argv[1]) == 0) return plants[i].run();

@@ -32,7 +32,7 @@ enum {
 
 /* What volt-run has put into the environment. */
 static struct {
-  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH],
+  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH], html[SNAPSHOT_PATH],
       top[16];
   char on_deadlock[16];
   char program[256];
@@ -50,6 +50,7 @@ void snapshot_begin(void) {
   setting(settings.renderer, sizeof settings.renderer, "VOLT_RUN_PROGRAM");
   setting(settings.output, sizeof settings.output, "VOLT_RUN_OUTPUT");
   setting(settings.json, sizeof settings.json, "VOLT_RUN_JSON");
+  setting(settings.html, sizeof settings.html, "VOLT_RUN_HTML");
   setting(settings.top, sizeof settings.top, "VOLT_RUN_TOP");
   setting(settings.on_deadlock, sizeof settings.on_deadlock, "VOLT_RUN_ON_DEADLOCK");
   strncpy(settings.program, program_invocation_name, sizeof settings.program - 1);
@@ -151,6 +152,7 @@ static void render(int file) {
   if (file == 3) (void)fcntl(3, F_SETFD, 0);
   if (settings.output[0]) arguments[n++] = "--output", arguments[n++] = settings.output;
   if (settings.json[0]) arguments[n++] = "--json", arguments[n++] = settings.json;
+  if (settings.html[0]) arguments[n++] = "--html", arguments[n++] = settings.html;
   if (settings.top[0]) arguments[n++] = "--top", arguments[n++] = settings.top;
   static const char *const environment[] = {NULL};
   execve(settings.renderer, (char *const *)arguments, (char *const *)environment);
@@ -188,7 +190,7 @@ static void snapshot_child(enum snapshot_why why, const struct circle *c) {
   }
   (void)close_range(3, ~0u, 0);
   if (!has_error) (void)close(2);
-  if (!has_error && !settings.output[0] && !settings.json[0]) _exit(0);
+  if (!has_error && !settings.output[0] && !settings.json[0] && !settings.html[0]) _exit(0);
   snapshot_name_threads(getppid());
   int file = snapshot_copy(why, c);
   if (file >= 0 && render_in_child(file)) _exit(0);
