@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "common/options.h"
 #include "refuse.h"
 #include "report.h"
@@ -21,12 +22,14 @@ struct options {
   const char *output, *json, *html, *on_deadlock;
   unsigned top;
   bool children;
+  uint64_t attach;    /* a process, of which a report is made from outside; 0: none */
   const char *render; /* a descriptor's number: this process makes a report of it */
   char **program;
 };
 
 static const char usage[] =
     "usage: volt-run [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "       volt-run [--output FILE] [--json FILE] [--html FILE] [--top N] --attach-report PID\n"
     "\n"
     "Runs the program, and watches who holds its mutexes, read-write locks and semaphores, and who "
     "waits for\n"
@@ -40,6 +43,9 @@ static const char usage[] =
     "      --on-deadlock WHAT report (go on), abort (end by SIGABRT), core (the same, with a "
     "core); report\n"
     "      --children         programs that it starts report at their end, too\n"
+    "      --attach-report PID  make a report of a program that runs under volt-run, and print it: "
+    "the\n"
+    "                     program does not help, and may hang; FILE may be -\n"
     "  -h, --help\n";
 
 static bool options_check(const struct options *o) {
@@ -52,13 +58,14 @@ static bool options_check(const struct options *o) {
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {
-  enum { JSON = 256, HTML, TOP_OPTION, ON_DEADLOCK, CHILDREN, RENDER };
+  enum { JSON = 256, HTML, TOP_OPTION, ON_DEADLOCK, CHILDREN, ATTACH, RENDER };
   static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                         {"json", required_argument, NULL, JSON},
                                         {"html", required_argument, NULL, HTML},
                                         {"top", required_argument, NULL, TOP_OPTION},
                                         {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
                                         {"children", no_argument, NULL, CHILDREN},
+                                        {"attach-report", required_argument, NULL, ATTACH},
                                         {"render", required_argument, NULL, RENDER},
                                         {"help", no_argument, NULL, 'h'},
                                         {0}};
@@ -72,13 +79,17 @@ static enum options_result options_read(struct options *o, int argc, char **argv
         break;
       case ON_DEADLOCK: o->on_deadlock = optarg; break;
       case CHILDREN: o->children = true; break;
+      case ATTACH:
+        if (!option_number("attach-report", optarg, 1, INT_MAX, &o->attach)) return OPTIONS_WRONG;
+        break;
       case RENDER: o->render = optarg; break;
       case 'h': fputs(usage, stdout); return OPTIONS_HELP_SHOWN;
       default: return OPTIONS_WRONG;
     }
   }
   o->program = argv + optind;
-  if (!o->render && !*o->program) {
+  bool has_program = *o->program != NULL;
+  if (!o->render && has_program == (o->attach != 0)) {
     fputs(usage, stderr);
     return OPTIONS_WRONG;
   }
@@ -89,7 +100,11 @@ static enum options_result options_read(struct options *o, int argc, char **argv
 
 /* By one write, so that reports of several threads stand one behind the other. */
 static bool render_write(const char *path, const char *text, size_t size) {
-  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : 2;
+  bool is_standard = path && strcmp(path, "-") == 0;
+  if (is_standard) path = NULL;
+  int file = is_standard ? 1
+             : path      ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
+                         : 2;
   bool is_done = file >= 0 && write(file, text, size) == (ssize_t)size;
   if (!is_done && path) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
   if (file >= 0 && path) close(file);
@@ -98,9 +113,11 @@ static bool render_write(const char *path, const char *text, size_t size) {
 
 /* A browser finds the last page or this one, never a part of it. What is no plain file is written as it is. */
 static bool render_replace(const char *path, const char *text, size_t size) {
-  char other[PATH_MAX];
+  char real[PATH_MAX], other[PATH_MAX];
   struct stat is;
+  if (strcmp(path, "-") == 0) return render_write(path, text, size);
   if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return render_write(path, text, size);
+  if (realpath(path, real)) path = real; /* a link stays one */
   if (snprintf(other, sizeof other, "%s.%d", path, (int)getpid()) >= (int)sizeof other)
     return false;
   bool is_done = render_write(other, text, size) && rename(other, path) == 0;
@@ -122,19 +139,27 @@ static bool render_as(void (*print)(const struct report *r, FILE *to), const str
   return is_done;
 }
 
-static int render(const struct options *o) {
+static int render_of(const struct options *o, int file, const char *text_to) {
   struct report r;
-  uint64_t file;
-  if (!option_number("render", o->render, 0, INT_MAX, &file) ||
-      !report_open(&r, (int)file, o->top)) {
-    return EXIT_FAILURE;
-  }
+  if (!report_open(&r, file, o->top)) return EXIT_FAILURE;
   bool is_done = !o->json || render_as(report_json, &r, o->json, render_write);
   if (o->html) is_done = render_as(report_html, &r, o->html, render_replace) && is_done;
   if (o->output || (!o->json && !o->html))
-    is_done = render_as(report_text, &r, o->output, render_write) && is_done;
+    is_done = render_as(report_text, &r, text_to, render_write) && is_done;
   report_close(&r);
   return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int render(const struct options *o) {
+  uint64_t file;
+  if (!option_number("render", o->render, 0, INT_MAX, &file)) return EXIT_FAILURE;
+  return render_of(o, (int)file, o->output);
+}
+
+/* From outside; by default to standard output. */
+static int attach(const struct options *o) {
+  int file = attach_copy((pid_t)o->attach);
+  return file < 0 ? EXIT_FAILURE : render_of(o, file, o->output ? o->output : "-");
 }
 
 /* ---- the program ---- */
@@ -219,5 +244,6 @@ int main(int argc, char **argv) {
     case OPTIONS_WRONG: return EXIT_USAGE;
     case OPTIONS_RUN: break;
   }
+  if (o.attach) return attach(&o);
   return o.render ? render(&o) : run(&o);
 }

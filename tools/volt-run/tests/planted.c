@@ -17,6 +17,8 @@
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
  *   reports         one that is asked for reports, and counts the children that it sees end
  *   names SEED      threads that wait, whose names are tags (0), or any bytes
+ *   deaf            two that wait for each other, in a process that blocks all signals and handles SIGUSR2 itself
+ *   parent          one that waits, and a child of a fork in which another one waits
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -565,6 +567,43 @@ static int names(void) {
   return 0;
 }
 
+/* ---- asked from outside ---- */
+
+static int deaf(void) {
+  const struct sigaction own = {.sa_handler = nothing_to_do};
+  pthread_t thread[2];
+  sigset_t all;
+  sigaction(SIGUSR2, &own, NULL);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  pthread_barrier_init(&both, NULL, 2);
+  for (long i = 0; i < 2; i++) pthread_create(&thread[i], NULL, takes_both, (void *)(intptr_t)i);
+  printf("2 threads\n");
+  fflush(stdout);
+  sleep_ms(60000);
+  return 9;
+}
+
+/* The child prints its number when its thread is about to wait, which the parent's does by then. */
+static int parent(void) {
+  pthread_t thread;
+  alarm(60);
+  pthread_mutex_lock(&kept);
+  pthread_create(&thread, NULL, locks_it, &kept);
+  sleep_ms(50);
+  if (fork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_mutex_t *own = (pthread_mutex_t *)calloc(1, sizeof *own);
+    pthread_mutex_lock(own);
+    pthread_create(&thread, NULL, locks_it, own);
+    sleep_ms(50);
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+  }
+  sleep_ms(60000);
+  return 9;
+}
+
 /* ---- signals ---- */
 
 static sem_t posted;
@@ -701,14 +740,24 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     int (*run)(void);
-  } plants[] = {{"circle", circle},         {"circles", circles},
-                {"itself", itself},         {"readers", readers},
-                {"crowd", crowd},           {"hold", hold},
-                {"conditions", conditions}, {"wrong", wrong},
-                {"cancel", cancel},         {"fork", forks},
-                {"handler", handler},       {"strict", strict},
-                {"condition", condition},   {"priority", priority},
-                {"reports", reports},       {"names", names}};
+  } plants[] = {{"circle", circle},
+                {"circles", circles},
+                {"itself", itself},
+                {"readers", readers},
+                {"crowd", crowd},
+                {"hold", hold},
+                {"conditions", conditions},
+                {"wrong", wrong},
+                {"cancel", cancel},
+                {"fork", forks},
+                {"handler", handler},
+                {"strict", strict},
+                {"condition", condition},
+                {"priority", priority},
+                {"reports", reports},
+                {"names", names},
+                {"deaf", deaf},
+                {"parent", parent}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; random_state && i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "watch/books.h"
+#include "watch/door.h"
 #include "watch/real.h"
 #include "watch/snapshot.h"
 
@@ -49,6 +50,7 @@ __attribute__((constructor(101))) static void watch_begin(void) {
   uintptr_t stack[BOOKS_DEPTH];
   (void)books_stack(stack, 0); /* what the first one prepares is done now */
   snapshot_begin();
+  door_open();
   (void)pthread_atfork(NULL, NULL, books_forked);
   watch_take_signal();
   if (watch_is_wanted()) watch.pid = getpid();

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "watch/circle.h"
+#include "watch/names.h"
 
 enum {
   SNAPSHOT_PATH = 4096,
@@ -87,24 +88,6 @@ static bool put_maps(int file) { /* of this process: they are those of the progr
 static uint32_t snapshot_count(const _Atomic uint32_t *counter, uint32_t most) {
   uint32_t count = atomic_load(counter);
   return count < most ? count : most;
-}
-
-/* Of this process's copy: threads have the names of now, and those that have ended are marked. */
-static void snapshot_name_threads(pid_t program) {
-  uint32_t count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
-  for (uint32_t i = 1; i <= count; i++) {
-    struct books_thread *t = &watch_books->thread[i];
-    int32_t tid = atomic_load(&t->tid);
-    char path[64];
-    if (tid <= 0) continue;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)program, (int)tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT) atomic_store(&t->tid, -tid);
-    if (file < 0) continue;
-    ssize_t size = read(file, t->name, sizeof t->name - 1);
-    if (size > 0) t->name[size - (t->name[size - 1] == '\n')] = '\0';
-    close(file);
-  }
 }
 
 static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
@@ -191,7 +174,8 @@ static void snapshot_child(enum snapshot_why why, const struct circle *c) {
   (void)close_range(3, ~0u, 0);
   if (!has_error) (void)close(2);
   if (!has_error && !settings.output[0] && !settings.json[0] && !settings.html[0]) _exit(0);
-  snapshot_name_threads(getppid());
+  uint32_t threads = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
+  names_put(watch_books->thread, threads, getppid()); /* of this process's copy */
   int file = snapshot_copy(why, c);
   if (file >= 0 && render_in_child(file)) _exit(0);
   if (has_error) snapshot_say(words);
