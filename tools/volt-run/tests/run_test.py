@@ -232,6 +232,33 @@ def programs():
     return ", ".join(tried)
 
 
+INTERPOSER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+static int count;
+int pthread_cond_signal(pthread_cond_t *c) {
+  int (*real)(pthread_cond_t *);
+  *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_signal", VERSION);
+  __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+  return real(c);
+}
+__attribute__((destructor)) static void end(void) { printf("%d signals\n", count); }
+"""
+
+
+def another_library():
+    """a library of the program's that stands before the same calls is called, also where glibc has two versions"""
+    version = "GLIBC_2.3.2" if os.uname().machine == "x86_64" else "GLIBC_2.17"
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/interposer.so"
+        subprocess.run(["cc", "-shared", "-fPIC", f'-DVERSION="{version}"', "-x", "c", "-", "-o", path], input=INTERPOSER,
+                       text=True, check=True)
+        run = Watched(PLANTED, "conditions", env={"LD_PRELOAD": path})
+        equal((run.code, run.out), (0, "4 signals\n"), run.err)
+
+
 # ---- its own command line ----
 
 def refused():
@@ -259,7 +286,7 @@ def refused():
 def main():
     global failures
     names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, reports, no_false_alarm, hold, conditions, wrong, as_with_glibc, programs,
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, reports, no_false_alarm, hold, conditions, wrong, as_with_glibc, another_library, programs,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)
