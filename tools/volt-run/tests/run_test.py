@@ -272,6 +272,15 @@ def refused():
             run = Watched(static)
             equal(run.code, 126, "exit code")
             require("linked statically" in run.err, run.err)
+        for option, code, words in (("thread", 126, "built with ThreadSanitizer"), ("address", 126, "built with AddressSanitizer"),
+                                    ("address -static-libasan", 0, "")):
+            program = f"{directory}/{option.split()[0]}{code}"
+            compiled = subprocess.run(["gcc", *f"-fsanitize={option}".split(), "-x", "c", "-", "-o", program], input=source,
+                                      text=True, capture_output=True)
+            if compiled.returncode == 0:
+                run = Watched(program)
+                equal(run.code, code, f"{option}: {run.err}")
+                require(words in run.err, run.err)
     for options, words in ((("--top", "0", "true"), "--top"),
                            (("--on-deadlock", "x", "true"), "is report, abort or core"), ((), "usage:")):
         done = subprocess.run([RUN, *options], capture_output=True, text=True, timeout=LIMIT)
