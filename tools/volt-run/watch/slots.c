@@ -6,8 +6,10 @@
  *   added: each step is one addition to a slot, or one exchange by 0 with an addition of what was taken.
  * Race R1: two threads fold at once, and the width is doubled once for both. Prevented by: the flag; the second one
  *   does not wait, and takes the last slot.
- * Race R2: a thread has read the width before another one folds, and adds after that. It is not prevented: I1 holds, and
- *   the wait stands in a slot up to twice as far from the beginning. A report counts what stands behind its own time with its last slot. */
+ * Race R2: a thread has read the width before another one folds, and adds after that. It is not prevented: I1 holds,
+ *   and the wait stands in a slot up to twice as far from the beginning. A report counts what stands behind its own
+ *   time with its last slot.
+ * tests/slots_model.c runs this source by every schedule of a few preemptions. */
 #include "watch/slots.h"
 
 #include <stdbool.h>

@@ -5,7 +5,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { SLOTS = 256, SLOTS_FIRST_SHIFT = 20, SLOTS_LAST_SHIFT = 55 };
+#ifndef SLOTS_COUNT
+#define SLOTS_COUNT 256 /* a model has few */
+#endif
+
+enum { SLOTS = SLOTS_COUNT, SLOTS_FIRST_SHIFT = 20, SLOTS_LAST_SHIFT = 55 };
 
 /* As it is made: all zero. A slot is 2 to the power of (SLOTS_FIRST_SHIFT + doubled) ns: 1 ms at first. */
 struct slots {
