@@ -37,13 +37,16 @@ static void graph_add_now(struct graph *g, const struct report *r, uint32_t wait
   if (atomic_load(&r->thread[holder].tid) <= 0) return;
   struct graph_edge *e = graph_add(g);
   if (!e) return;
+  e->from = waiter;
+  e->to = holder;
   e->waiter = graph_place(r, waiter);
   e->holder = graph_place(r, holder);
   e->lock = lock;
   e->ns = report_waits_now_ns(r, t);
   e->is_now = true;
   e->comes_back = (how & ~(unsigned)BOOKS_IS_TIMED) == BOOKS_AWAITS_IT;
-  e->may_end = ((how & BOOKS_IS_TIMED) && !e->comes_back) || graph_may_be_posted(&r->lock[lock]);
+  e->may_end =
+      ((how & BOOKS_IS_TIMED) && !e->comes_back) || (lock && graph_may_be_posted(&r->lock[lock]));
 }
 
 /* ---- waits of now ---- */
@@ -86,28 +89,39 @@ static void graph_add_waits(struct graph *g, const struct report *r) {
 
 /* ---- circles ---- */
 
-static bool graph_is_met(const struct graph *g, const struct graph_edge *e) {
-  bool waits = false, is_awaited = false;
+/* Of each thread, edges that may still be of a circle. */
+struct graph_degrees {
+  uint32_t waits[BOOKS_THREADS + 1], is_awaited[BOOKS_THREADS + 1];
+};
+
+static bool graph_peel(struct graph *g, struct graph_degrees *d) {
+  bool has_changed = false;
   for (uint32_t i = 0; i < g->count; i++) {
-    if (!g->edge[i].in_circle) continue;
-    waits = waits || g->edge[i].waiter.tid == e->holder.tid;
-    is_awaited = is_awaited || g->edge[i].holder.tid == e->waiter.tid;
+    struct graph_edge *e = &g->edge[i];
+    if (!e->in_circle || (d->waits[e->to] && d->is_awaited[e->from])) continue;
+    e->in_circle = false;
+    d->waits[e->from]--;
+    d->is_awaited[e->to]--;
+    has_changed = true;
   }
-  return waits && is_awaited;
+  return has_changed;
 }
 
-static void graph_find_circles(struct graph *g) {
-  for (uint32_t i = 0; i < g->count; i++)
-    g->edge[i].in_circle = g->edge[i].is_now && !g->edge[i].may_end;
-  for (bool has_changed = true; has_changed;) {
-    has_changed = false;
-    for (uint32_t i = 0; i < g->count; i++) {
-      struct graph_edge *e = &g->edge[i];
-      if (!e->in_circle || graph_is_met(g, e)) continue;
-      e->in_circle = false;
-      has_changed = true;
-    }
+/* Returns false: there is no memory. */
+static bool graph_find_circles(struct graph *g) {
+  struct graph_degrees *d = (struct graph_degrees *)calloc(1, sizeof *d);
+  if (!d) return false;
+  for (uint32_t i = 0; i < g->count; i++) {
+    struct graph_edge *e = &g->edge[i];
+    e->in_circle = !e->may_end;
+    if (!e->in_circle) continue;
+    d->waits[e->from]++;
+    d->is_awaited[e->to]++;
   }
+  while (graph_peel(g, d)) {
+  }
+  free(d);
+  return true;
 }
 
 /* One that waits for a condition, and is in no circle, waits for no thread that is known. */
@@ -148,7 +162,10 @@ bool graph_open(struct graph *g, const struct report *r) {
   g->edge = (struct graph_edge *)calloc(GRAPH_EDGES, sizeof *g->edge);
   if (!g->edge) return false;
   graph_add_waits(g, r);
-  graph_find_circles(g);
+  if (!graph_find_circles(g)) {
+    graph_close(g);
+    return false;
+  }
   graph_drop_conditions(g);
   graph_add_ended(g, r);
   qsort(g->edge, g->count, sizeof *g->edge, graph_compare);

@@ -13,7 +13,8 @@ struct graph_thread {
 
 struct graph_edge {
   struct graph_thread waiter, holder;
-  uint32_t lock; /* 0: the end of the thread */
+  uint32_t from, to; /* their numbers; of a wait of now */
+  uint32_t lock;     /* 0: the end of the thread */
   uint64_t ns;
   bool is_now;  /* else: the longest wait for this lock so far, and the hold that ended before it */
   bool may_end; /* its wait has a deadline, or is for a semaphore that any thread may post */
