@@ -174,4 +174,5 @@ bool graph_open(struct graph *g, const struct report *r) {
 
 void graph_close(struct graph *g) {
   free(g->edge);
+  *g = (struct graph){0};
 }

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "report.h"
+#include "report_graph.h"
 
-enum { TEXT_PLACE = 512, TEXT_THREADS = 10 };
+enum { TEXT_PLACE = 512, TEXT_THREADS = 10, TEXT_HOLDERS = 3 };
 
 const char *text_time(uint64_t ns, char *to) {
   if (ns < 10000) {
@@ -201,6 +202,19 @@ static void text_waits_now(const struct report *r, const struct books_thread *t,
   if (lock) fprintf(to, " %#" PRIxPTR, atomic_load(&r->lock[lock].address));
 }
 
+/* Which threads hold what it waits for. */
+static void text_holders(const struct graph *g, uint32_t number, FILE *to) {
+  unsigned count = 0;
+  for (uint32_t i = 0; i < g->count; i++) {
+    const struct graph_edge *e = &g->edge[i];
+    if (!e->is_now || e->from != number || count++ >= TEXT_HOLDERS) continue;
+    fprintf(to, "      waits for ");
+    text_name(e->holder.tid, e->holder.name, to);
+    fprintf(to, e->in_circle ? ", in a circle\n" : "\n");
+  }
+  if (count > TEXT_HOLDERS) fprintf(to, "      and for %u more threads\n", count - TEXT_HOLDERS);
+}
+
 static void text_threads(const struct report *r, FILE *to) {
   uint32_t *order = report_threads(r), count = 0;
   if (!order) return;
@@ -209,6 +223,8 @@ static void text_threads(const struct report *r, FILE *to) {
   }
   if (count)
     fprintf(to, "\nthreads, by the time that they have waited, for conditions and joins, too\n");
+  struct graph g = {0};
+  if (r->s->why == SNAPSHOT_ASKED) (void)graph_open(&g, r);
   uint32_t most = r->s->why == SNAPSHOT_ASKED ? count : TEXT_THREADS;
   for (uint32_t i = 0; i < count && i < most; i++) {
     const struct books_thread *t = &r->thread[order[i]];
@@ -220,8 +236,10 @@ static void text_threads(const struct report *r, FILE *to) {
     fprintf(to, "\n");
     if (r->s->why != SNAPSHOT_ASKED || atomic_load(&t->how) == BOOKS_RUNS) continue;
     text_stack(r, t->stack, atomic_load(&t->depth), atomic_load(&t->at), to);
+    text_holders(&g, order[i], to);
     text_holds(r, t, to);
   }
+  graph_close(&g);
   free(order);
 }
 

@@ -94,6 +94,7 @@ def a_deadlock():
                     require(thread["waits_now"]["stack"] and thread["waits_now"]["ns"] > 0, thread)
             text = ask(running.pid)
             require(text.stdout.startswith("volt-run: ") and text.stdout.count("waits now, for") >= len(members), text)
+            require(text.stdout.count(", in a circle") >= len(members), text)
             page = ask(running.pid, "--html", "-")
             require("wait for each other in a circle" in page.stdout, page.stdout[:200])
             ET.fromstring(page.stdout)
