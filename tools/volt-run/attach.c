@@ -155,7 +155,7 @@ static bool attach_is_known(const struct attach *a) {
   const struct door *d = &a->door;
   if (d->version != DOOR_VERSION || d->size_of_thread != sizeof(struct books_thread) ||
       d->size_of_detail != sizeof(struct books_detail) ||
-      d->size_of_lock != sizeof(struct books_lock)) {
+      d->size_of_lock != sizeof(struct books_lock) || d->size_of_books != sizeof(struct books)) {
     fprintf(stderr,
             "volt-run: process %d was started by another version of volt-run: its books are of "
             "version %u, "

@@ -16,6 +16,7 @@ struct door {
   uint32_t version;
   uint32_t size_of_thread, size_of_detail, size_of_lock;
   const struct books *books; /* NULL: nothing is watched */
+  uint64_t size_of_books;
   char program[DOOR_PROGRAM];
 };
 
