@@ -100,7 +100,7 @@ static void page_banner(const struct report *r, const struct graph *g, FILE *to)
 static void page_edges(const struct report *r, const struct graph *g, FILE *to) {
   fputs(
       "<div class=\"scroll\"><table><thead><tr><th class=\"left\">thread</th><th class=\"left\">"
-      "waits for</th><th class=\"left\">which is held by</th><th>for</th></tr></thead><tbody>\n",
+      "waits for</th><th class=\"left\">held by</th><th>for</th></tr></thead><tbody>\n",
       to);
   for (uint32_t i = 0; i < g->count && i < 200; i++) {
     const struct graph_edge *e = &g->edge[i];
@@ -312,7 +312,8 @@ void report_html(const struct report *r, FILE *to) {
   page_top(r, to);
   page_banner(r, &g, to);
   page_figures(r, to);
-  page_graph(r, &g, to);
+  bool waits_now = g.count > 0 && g.edge[0].is_now; /* so that is what is asked for */
+  if (waits_now) page_graph(r, &g, to);
   page_circle(r, to);
   fputs("<h2>Waits over time</h2>\n<section class=\"card\">", to);
   html_over_time(r, to);
@@ -320,6 +321,7 @@ void report_html(const struct report *r, FILE *to) {
   page_locks(r, to);
   page_conditions(r, to);
   page_threads(r, to);
+  if (!waits_now) page_graph(r, &g, to);
   fputs("</div>\n</body>\n</html>\n", to);
   graph_close(&g);
 }
