@@ -1,6 +1,6 @@
 /* main.c: volt-run: a program with all its locks watched. It becomes that program; a report is made by another
  * volt-run, which the library begins in it (watch/snapshot.c). */
-#define _GNU_SOURCE /* canonicalize_file_name */
+#define _GNU_SOURCE /* mkostemp */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -99,33 +99,55 @@ static enum options_result options_read(struct options *o, int argc, char **argv
 /* ---- a report ---- */
 
 /* By one write, so that reports of several threads stand one behind the other. */
-static bool render_write(const char *path, const char *text, size_t size) {
-  bool is_standard = path && strcmp(path, "-") == 0;
-  if (is_standard) path = NULL;
-  int file = is_standard ? 1
-             : path      ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
-                         : 2;
-  bool is_done = file >= 0 && write(file, text, size) == (ssize_t)size;
-  if (!is_done && path) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
-  if (file >= 0 && path) close(file);
+static bool render_put(int file, const char *text, size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t n = write(file, text + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+static bool render_to(const char *path, int flags, const char *text, size_t size) {
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  bool is_done = file >= 0 && render_put(file, text, size);
+  if (!is_done) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+  if (file >= 0) close(file);
   return is_done;
 }
 
-/* A browser finds the last page or this one, never a part of it. What is no plain file is written as it is. */
+static bool render_write(const char *path, const char *text, size_t size) {
+  if (!path) return render_put(STDERR_FILENO, text, size);
+  if (strcmp(path, "-") == 0) return render_put(STDOUT_FILENO, text, size);
+  return render_to(path, O_APPEND, text, size);
+}
+
+/* As open() would have made it. */
+static mode_t render_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/* A browser finds the last page or this one, never a part of it; but where no file can be made beside it, it is written
+ * in place, and so is what is no plain file. */
 static bool render_replace(const char *path, const char *text, size_t size) {
   char real[PATH_MAX], other[PATH_MAX];
   struct stat is;
   if (strcmp(path, "-") == 0) return render_write(path, text, size);
   if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return render_write(path, text, size);
   if (realpath(path, real)) path = real; /* a link stays one */
-  if (snprintf(other, sizeof other, "%s.%d", path, (int)getpid()) >= (int)sizeof other)
-    return false;
-  bool is_done = render_write(other, text, size) && rename(other, path) == 0;
-  if (!is_done) {
-    fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
-    (void)unlink(other);
-  }
-  return is_done;
+  bool has_room = snprintf(other, sizeof other, "%s.XXXXXX", path) < (int)sizeof other;
+  int file = has_room ? mkostemp(other, O_CLOEXEC) : -1;
+  if (file < 0) return render_to(path, O_TRUNC, text, size);
+  bool is_done = render_put(file, text, size) && fchmod(file, render_mode()) == 0;
+  close(file);
+  is_done = is_done && rename(other, path) == 0;
+  if (is_done) return true;
+  fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+  (void)unlink(other);
+  return false;
 }
 
 static bool render_as(void (*print)(const struct report *r, FILE *to), const struct report *r,

@@ -184,6 +184,7 @@ def the_last_one_stands():
             text = file.read()
         require(text.startswith("<!DOCTYPE html>") and text.count("<!DOCTYPE") == 1 and text.endswith("</html>\n"), text[:80])
         equal(sorted(os.listdir(directory)), ["json", "page"], "files")
+        equal(os.stat(path).st_mode & 0o777, os.stat(f"{directory}/json").st_mode & 0o777, "its rights are those of any file")
 
 
 def main():
