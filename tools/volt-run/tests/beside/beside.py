@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""beside.py VOLT_RUN [--volt-run-only]: faults that are planted in programs of Debian, and what volt-run, gdb, Helgrind and
+"""beside.py VOLT_RUN [--volt-run-only | --tool=NAME] [CASE]...: faults that are planted in programs of Debian, and what volt-run, gdb, Helgrind and
 the kernel's events say of each. Prints the tables of docs/volt-run.md: what a tool said, word by word, or that it
 said nothing of the fault. Exits with 1 if volt-run has not said what it must."""
 
@@ -71,6 +71,8 @@ class Case:
         return program
 
 
+# What a tool says of any program: threads in futex(), and the stack of the longest sleep.
+ALWAYS = {"perf trace -s -e futex": [r"(?m)^ +futex +\d+.*"], "bpftrace, off-CPU time": [r"@slept_ms\[\n +.+"]}
 UNABLE = [r"not built-in because .*", r"NOT UP.*", r"ptrace: .*"]  # what keeps a tool from its work
 
 
@@ -269,7 +271,7 @@ def row(case, name):
             print(f"volt-run has not said {wrong}: {said}", file=sys.stderr)
         return not wrong
     said = "\n".join(line for line in said.splitlines() if not line.startswith("Command:"))
-    facts = lines_of(said, UNABLE + case.facts)
+    facts = lines_of(said, UNABLE + ALWAYS.get(name, []) + case.facts)
     if os.environ.get("BESIDE_VERBOSE"):
         print(f"---- {name}\n{said}", file=sys.stderr)
     print(f"| {name} | {facts or 'nothing of it'} |", flush=True)
@@ -277,9 +279,10 @@ def row(case, name):
 
 
 def main():
-    only = ["volt-run"] if "--volt-run-only" in sys.argv else list(TOOLS)
+    chosen = [a.split("=")[1] for a in sys.argv if a.startswith("--tool=")]
+    only = ["volt-run"] if "--volt-run-only" in sys.argv else [t for t in TOOLS if not chosen or t in chosen]
     wanted = [a for a in sys.argv[2:] if not a.startswith("--")]
-    results, missing = [], 0
+    results = []
     for case in CASES:
         if wanted and not any(w in case.title for w in wanted):
             continue
