@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-static void slots_fold_one(_Atomic uint64_t *slot) {
+static void slots_fold_one(_Atomic(uint64_t) *slot) {
   for (uint32_t i = 0; i < SLOTS / 2; i++) {
     uint64_t both = atomic_exchange(&slot[2 * i], 0);
     both += atomic_exchange(&slot[2 * i + 1], 0);
@@ -39,7 +39,7 @@ static uint32_t slots_place(uint64_t at_ns, uint32_t shift) {
   return at_ns >> shift < SLOTS ? (uint32_t)(at_ns >> shift) : SLOTS - 1;
 }
 
-static void slots_put(_Atomic uint64_t *slot, uint64_t n) {
+static void slots_put(_Atomic(uint64_t) *slot, uint64_t n) {
   atomic_fetch_add_explicit(slot, n, memory_order_relaxed);
 }
 

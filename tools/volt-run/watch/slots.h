@@ -13,10 +13,10 @@ enum { SLOTS = SLOTS_COUNT, SLOTS_FIRST_SHIFT = 20, SLOTS_LAST_SHIFT = 55 };
 
 /* As it is made: all zero. A slot is 2 to the power of (SLOTS_FIRST_SHIFT + doubled) ns: 1 ms at first. */
 struct slots {
-  _Atomic uint32_t doubled;
+  _Atomic(uint32_t) doubled;
   atomic_flag is_folded_now;
-  _Atomic uint64_t waits[SLOTS]; /* that ended in it */
-  _Atomic uint64_t ns[SLOTS];    /* of all waits, the part that lies in it */
+  _Atomic(uint64_t) waits[SLOTS]; /* that ended in it */
+  _Atomic(uint64_t) ns[SLOTS];    /* of all waits, the part that lies in it */
 };
 
 static inline uint32_t slots_shift(const struct slots *s) {
