@@ -1,6 +1,6 @@
 /* main.c: volt-run: a program with all its locks watched. It becomes that program; a report is made by another
  * volt-run, which the library begins in it (watch/snapshot.c). */
-#define _GNU_SOURCE /* canonicalize_file_name */
+#define _GNU_SOURCE /* mkostemp */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "common/options.h"
 #include "refuse.h"
 #include "report.h"
@@ -24,17 +26,19 @@ enum {
 };
 
 struct options {
-  const char *output, *json, *on_deadlock, *orders;
+  const char *output, *json, *html, *on_deadlock, *orders;
   unsigned top;
   unsigned bypass; /* of volt's locks */
   bool serves;     /* they do the work */
   bool children;
+  uint64_t attach;    /* a process, of which a report is made from outside; 0: none */
   const char *render; /* a descriptor's number: this process makes a report of it */
   char **program;
 };
 
 static const char usage[] =
     "usage: volt-run [OPTION]... PROGRAM [ARGUMENT]...\n"
+    "       volt-run [--output FILE] [--json FILE] [--html FILE] [--top N] --attach-report PID\n"
     "\n"
     "Runs the program, and watches who holds its mutexes, read-write locks and semaphores, and who "
     "waits for\n"
@@ -43,6 +47,7 @@ static const char usage[] =
     "\n"
     "  -o, --output FILE      append reports to this file instead of standard error\n"
     "      --json FILE        append each report as a line of JSON\n"
+    "      --html FILE        write each report as a page for a browser, in place of the last one\n"
     "      --top N            so many locks in a report (10)\n"
     "      --on-deadlock WHAT report (go on), abort (end by SIGABRT), core (the same, with a "
     "core); report\n"
@@ -51,6 +56,9 @@ static const char usage[] =
     "      --children         programs that it starts report at their end, too\n"
     "      --fair             volt's locks in place of glibc's: first come, first served\n"
     "      --bypass K         the same, but K callers (0 to 255) may pass the oldest that waits\n"
+    "      --attach-report PID  make a report of a program that runs under volt-run, and print it: "
+    "the\n"
+    "                     program does not help, and may hang; FILE may be -\n"
     "  -h, --help\n";
 
 static bool options_check(const struct options *o) {
@@ -77,15 +85,28 @@ static bool options_serve(struct options *o, const char *bypass) {
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {
-  enum { JSON = 256, TOP_OPTION, ON_DEADLOCK, ORDERS, CHILDREN, RENDER, FAIR, BYPASS };
+  enum {
+    JSON = 256,
+    HTML,
+    TOP_OPTION,
+    ON_DEADLOCK,
+    ORDERS,
+    CHILDREN,
+    FAIR,
+    BYPASS,
+    ATTACH,
+    RENDER
+  };
   static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                         {"json", required_argument, NULL, JSON},
+                                        {"html", required_argument, NULL, HTML},
                                         {"top", required_argument, NULL, TOP_OPTION},
                                         {"on-deadlock", required_argument, NULL, ON_DEADLOCK},
                                         {"orders", required_argument, NULL, ORDERS},
                                         {"children", no_argument, NULL, CHILDREN},
                                         {"fair", no_argument, NULL, FAIR},
                                         {"bypass", required_argument, NULL, BYPASS},
+                                        {"attach-report", required_argument, NULL, ATTACH},
                                         {"render", required_argument, NULL, RENDER},
                                         {"help", no_argument, NULL, 'h'},
                                         {0}};
@@ -93,6 +114,7 @@ static enum options_result options_read(struct options *o, int argc, char **argv
     switch (option) {
       case 'o': o->output = optarg; break;
       case JSON: o->json = optarg; break;
+      case HTML: o->html = optarg; break;
       case TOP_OPTION:
         if (!option_unsigned("top", optarg, 1, TOP_MAX, &o->top)) return OPTIONS_WRONG;
         break;
@@ -105,13 +127,17 @@ static enum options_result options_read(struct options *o, int argc, char **argv
       case BYPASS:
         if (!options_serve(o, optarg)) return OPTIONS_WRONG;
         break;
+      case ATTACH:
+        if (!option_number("attach-report", optarg, 1, INT_MAX, &o->attach)) return OPTIONS_WRONG;
+        break;
       case RENDER: o->render = optarg; break;
       case 'h': fputs(usage, stdout); return OPTIONS_HELP_SHOWN;
       default: return OPTIONS_WRONG;
     }
   }
   o->program = argv + optind;
-  if (!o->render && !*o->program) {
+  bool has_program = *o->program != NULL;
+  if (!o->render && has_program == (o->attach != 0)) {
     fputs(usage, stderr);
     return OPTIONS_WRONG;
   }
@@ -121,21 +147,64 @@ static enum options_result options_read(struct options *o, int argc, char **argv
 /* ---- a report ---- */
 
 /* By one write, so that reports of several threads stand one behind the other. */
-static bool render_write(const char *path, const char *text, size_t size) {
-  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : 2;
-  bool is_done = file >= 0 && write(file, text, size) == (ssize_t)size;
-  if (!is_done && path) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
-  if (file >= 0 && path) close(file);
+static bool render_put(int file, const char *text, size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t n = write(file, text + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+static bool render_to(const char *path, int flags, const char *text, size_t size) {
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  bool is_done = file >= 0 && render_put(file, text, size);
+  if (!is_done) fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+  if (file >= 0) close(file);
   return is_done;
 }
 
+static bool render_write(const char *path, const char *text, size_t size) {
+  if (!path) return render_put(STDERR_FILENO, text, size);
+  if (strcmp(path, "-") == 0) return render_put(STDOUT_FILENO, text, size);
+  return render_to(path, O_APPEND, text, size);
+}
+
+/* As open() would have made it. */
+static mode_t render_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/* A browser finds the last page or this one, never a part of it; but where no file can be made beside it, it is written
+ * in place, and so is what is no plain file. */
+static bool render_replace(const char *path, const char *text, size_t size) {
+  char real[PATH_MAX], other[PATH_MAX];
+  struct stat is;
+  if (strcmp(path, "-") == 0) return render_write(path, text, size);
+  if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return render_write(path, text, size);
+  if (realpath(path, real)) path = real; /* a link stays one */
+  bool has_room = snprintf(other, sizeof other, "%s.XXXXXX", path) < (int)sizeof other;
+  int file = has_room ? mkostemp(other, O_CLOEXEC) : -1;
+  if (file < 0) return render_to(path, O_TRUNC, text, size);
+  bool is_done = render_put(file, text, size) && fchmod(file, render_mode()) == 0;
+  close(file);
+  is_done = is_done && rename(other, path) == 0;
+  if (is_done) return true;
+  fprintf(stderr, "volt-run: %s: %s\n", path, strerror(errno));
+  (void)unlink(other);
+  return false;
+}
+
 static bool render_as(void (*print)(const struct report *r, FILE *to), const struct report *r,
-                      const char *path) {
+                      const char *path, bool (*write_to)(const char *, const char *, size_t)) {
   char *text = NULL;
   size_t size = 0;
   FILE *memory = open_memstream(&text, &size);
   if (memory) print(r, memory);
-  bool is_done = memory && fclose(memory) == 0 && render_write(path, text, size);
+  bool is_done = memory && fclose(memory) == 0 && write_to(path, text, size);
   free(text);
   return is_done;
 }
@@ -149,19 +218,28 @@ static bool render_has_news(const struct report *r) {
   return has_news;
 }
 
-static int render(const struct options *o) {
+static int render_of(const struct options *o, int file, const char *text_to) {
   struct report r;
-  uint64_t file;
-  if (!option_number("render", o->render, 0, INT_MAX, &file) ||
-      !report_open(&r, (int)file, o->top)) {
-    return EXIT_FAILURE;
-  }
+  if (!report_open(&r, file, o->top)) return EXIT_FAILURE;
   bool has_news = render_has_news(&r);
-  bool is_done = !has_news || !o->json || render_as(report_json, &r, o->json);
-  if (has_news && (o->output || !o->json))
-    is_done = render_as(report_text, &r, o->output) && is_done;
+  bool is_done = !has_news || !o->json || render_as(report_json, &r, o->json, render_write);
+  if (has_news && o->html) is_done = render_as(report_html, &r, o->html, render_replace) && is_done;
+  if (has_news && (o->output || (!o->json && !o->html)))
+    is_done = render_as(report_text, &r, text_to, render_write) && is_done;
   report_close(&r);
   return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int render(const struct options *o) {
+  uint64_t file;
+  if (!option_number("render", o->render, 0, INT_MAX, &file)) return EXIT_FAILURE;
+  return render_of(o, (int)file, o->output);
+}
+
+/* From outside; by default to standard output. */
+static int attach(const struct options *o) {
+  int file = attach_copy((pid_t)o->attach);
+  return file < 0 ? EXIT_FAILURE : render_of(o, file, o->output ? o->output : "-");
 }
 
 /* ---- the program ---- */
@@ -213,7 +291,8 @@ static bool set_environment(const struct options *o, const char *self, const cha
   const char *others = getenv("LD_PRELOAD");
   snprintf(preload, sizeof preload, "%s%s%s", library, others && *others ? ":" : "",
            others ? others : "");
-  bool is_done = set_path("VOLT_RUN_OUTPUT", o->output) && set_path("VOLT_RUN_JSON", o->json);
+  bool is_done = set_path("VOLT_RUN_OUTPUT", o->output) && set_path("VOLT_RUN_JSON", o->json) &&
+                 set_path("VOLT_RUN_HTML", o->html);
   snprintf(number, sizeof number, "%u", o->top);
   is_done = is_done && setenv("VOLT_RUN_TOP", number, 1) == 0;
   snprintf(number, sizeof number, "%d", (int)getpid());
@@ -251,5 +330,6 @@ int main(int argc, char **argv) {
     case OPTIONS_WRONG: return EXIT_USAGE;
     case OPTIONS_RUN: break;
   }
+  if (o.attach) return attach(&o);
   return o.render ? render(&o) : run(&o);
 }

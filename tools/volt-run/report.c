@@ -42,13 +42,37 @@ static bool report_sort(struct report *r) {
   return true;
 }
 
+/* A program that goes on is read as it changes, and another user's may be made to lie: nothing in the copy leads
+ * out of it. */
+static void report_repair(struct report *r) {
+  for (uint32_t i = 1; i <= r->s->thread_count; i++) {
+    struct books_thread *t = &r->thread[i];
+    t->name[sizeof t->name - 1] = '\0';
+    if (atomic_load(&t->held_count) > BOOKS_HELD) atomic_store(&t->held_count, BOOKS_HELD);
+    if (atomic_load(&t->waits_for) > r->s->lock_count) atomic_store(&t->waits_for, 0);
+    if (atomic_load(&t->comes_back_by) > r->s->lock_count) atomic_store(&t->comes_back_by, 0);
+  }
+  for (uint32_t i = 1; i <= r->s->detail_count; i++) {
+    struct books_detail *d = &r->detail[i];
+    struct books_moment *moments[] = {&d->longest_wait, &d->its_hold, &d->longest_hold,
+                                      &d->last_hold, &d->fault_at};
+    if (d->lock > r->s->lock_count) d->lock = 0;
+    for (int m = 0; m < 5; m++) moments[m]->name[sizeof moments[m]->name - 1] = '\0';
+  }
+  for (uint32_t i = 1; i <= r->s->order_count; i++)
+    r->orders[i].name[sizeof r->orders[i].name - 1] = '\0';
+  for (uint32_t i = 1; i <= r->s->stack_count; i++) {
+    if (r->stacks[i].depth > BOOKS_DEPTH) r->stacks[i].depth = BOOKS_DEPTH;
+  }
+}
+
 bool report_open(struct report *r, int file, unsigned top) {
   struct stat is;
   memset(r, 0, sizeof *r);
   r->top = top;
   void *memory = MAP_FAILED;
   if (fstat(file, &is) == 0 && is.st_size > 0) {
-    memory = mmap(NULL, (size_t)is.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    memory = mmap(NULL, (size_t)is.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   }
   r->s = (const struct snapshot *)memory;
   if (memory == MAP_FAILED || !report_is_whole(r->s, (size_t)is.st_size)) {
@@ -67,6 +91,7 @@ bool report_open(struct report *r, int file, unsigned top) {
   at += (size_t)r->s->order_count * r->s->size_of_order;
   r->stacks = (struct books_stack *)(void *)at - 1;
   at += (size_t)r->s->stack_count * r->s->size_of_stack;
+  report_repair(r);
   r->symbols = symbols_open(at, (size_t)((char *)memory + is.st_size - at));
   return r->symbols && report_sort(r);
 }
@@ -126,4 +151,38 @@ struct report_sums report_sum(const struct report *r) {
   for (uint32_t i = 1; i <= r->s->lock_count; i++)
     sums.objects += atomic_load(&r->lock[i].address) != 0;
   return sums;
+}
+
+static int report_compare_threads(const void *a, const void *b) {
+  uint64_t left = sorted->thread[*(const uint32_t *)a].waited_ns,
+           right = sorted->thread[*(const uint32_t *)b].waited_ns;
+  return left < right ? 1 : left > right ? -1 : 0;
+}
+
+uint32_t *report_threads(const struct report *r) {
+  uint32_t *order = (uint32_t *)calloc(r->s->thread_count + 1u, sizeof *order);
+  if (!order) return NULL;
+  for (uint32_t i = 0; i < r->s->thread_count; i++) order[i] = i + 1;
+  sorted = r;
+  qsort(order, r->s->thread_count, sizeof *order, report_compare_threads);
+  return order;
+}
+
+uint64_t report_waits_now_ns(const struct report *r, const struct books_thread *t) {
+  uint64_t since_ns = atomic_load(&t->since_ns);
+  return r->s->now_ns > since_ns ? r->s->now_ns - since_ns : 0;
+}
+
+void report_slots(const struct report *r, struct report_slots *to) {
+  uint32_t shift = slots_shift(&r->s->slots);
+  if (shift > SLOTS_LAST_SHIFT) shift = SLOTS_LAST_SHIFT;
+  uint64_t now = (r->s->now_ns - r->s->begun_ns) >> shift;
+  uint32_t last = now < SLOTS ? (uint32_t)now : SLOTS - 1;
+  memset(to, 0, sizeof *to);
+  to->count = last + 1;
+  to->width_ns = UINT64_C(1) << shift;
+  for (uint32_t i = 0; i < SLOTS; i++) {
+    to->waits[i < last ? i : last] += atomic_load(&r->s->slots.waits[i]);
+    to->ns[i < last ? i : last] += atomic_load(&r->s->slots.ns[i]);
+  }
 }

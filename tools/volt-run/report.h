@@ -28,6 +28,12 @@ void report_close(struct report *r);
 
 void report_text(const struct report *r, FILE *to);
 void report_json(const struct report *r, FILE *to);
+void report_html(const struct report *r, FILE *to);
+
+enum { TEXT_TIME = 32 };
+
+/* "12 us". to: TEXT_TIME bytes; it is returned. */
+const char *text_time(uint64_t ns, char *to);
 
 const char *report_kind(const struct books_lock *l);
 const char *report_fault(uint32_t fault);
@@ -45,5 +51,20 @@ struct report_sums {
   uint32_t objects;
 };
 struct report_sums report_sum(const struct report *r);
+
+/* The numbers of all threads, those first that have waited longest in all. The caller frees it; NULL: there is no
+ * memory. */
+uint32_t *report_threads(const struct report *r);
+
+/* A thread waits now. Returns for how long. */
+uint64_t report_waits_now_ns(const struct report *r, const struct books_thread *t);
+
+/* How many slots have begun, and what is in each. Those behind the last one are in it: slots.c R2. */
+struct report_slots {
+  uint32_t count;
+  uint64_t width_ns;
+  uint64_t waits[SLOTS], ns[SLOTS];
+};
+void report_slots(const struct report *r, struct report_slots *to);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "report_graph.h"
 #include "report_orders.h"
 
 static void json_text(const char *text, FILE *to) {
@@ -61,8 +62,16 @@ static void json_lock(const struct report *r, uint32_t lock, FILE *to) {
 
 static void json_times(const char *name, const _Atomic uint32_t *times, uint64_t longest,
                        FILE *to) {
-  fprintf(to, "\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"longest\":%" PRIu64 "}", name,
-          report_quantile(times, 0.5, longest), report_quantile(times, 0.99, longest), longest);
+  fprintf(
+      to, "\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"longest\":%" PRIu64 ",\"histogram\":[",
+      name, report_quantile(times, 0.5, longest), report_quantile(times, 0.99, longest), longest);
+  const char *before = "";
+  for (uint32_t i = 0; i < BOOKS_TIMES; i++) { /* the end of each part that has any, and how many */
+    if (!atomic_load(&times[i])) continue;
+    fprintf(to, "%s[%" PRIu64 ",%u]", before, books_time_end(i), atomic_load(&times[i]));
+    before = ",";
+  }
+  fprintf(to, "]}");
 }
 
 static void json_moment(const struct report *r, const char *name, const struct books_moment *m,
@@ -104,6 +113,22 @@ static void json_detail(const struct report *r, const struct books_detail *d, FI
   fputc('}', to);
 }
 
+/* Where a thread waits, and what it holds. */
+static void json_stands(const struct report *r, const struct books_thread *t, FILE *to) {
+  fprintf(to, "\"stack\":");
+  json_stack(r, t->stack, atomic_load(&t->depth), atomic_load(&t->at), to);
+  fprintf(to, ",\"holds\":[");
+  uint32_t held = atomic_load(&t->held_count);
+  for (uint32_t k = 0; k < held && k < BOOKS_HELD; k++) {
+    fprintf(to, "%s{", k ? "," : "");
+    json_lock(r, t->held[k].lock, to);
+    fprintf(to, ",\"taken_at\":");
+    json_place(r, t->held[k].at, to);
+    fputc('}', to);
+  }
+  fputc(']', to);
+}
+
 static void json_circle(const struct report *r, FILE *to) {
   for (uint32_t i = 0; i < r->s->circle_count && i < 64; i++) {
     const struct books_thread *t = &r->thread[r->s->circle_thread[i]];
@@ -115,19 +140,28 @@ static void json_circle(const struct report *r, FILE *to) {
     } else {
       fprintf(to, "\"kind\":\"thread\"");
     }
-    fprintf(to, "},\"stack\":");
-    json_stack(r, t->stack, atomic_load(&t->depth), atomic_load(&t->at), to);
-    fprintf(to, ",\"holds\":[");
-    uint32_t held = atomic_load(&t->held_count);
-    for (uint32_t k = 0; k < held && k < BOOKS_HELD; k++) {
-      fprintf(to, "%s{", k ? "," : "");
-      json_lock(r, t->held[k].lock, to);
-      fprintf(to, ",\"taken_at\":");
-      json_place(r, t->held[k].at, to);
-      fputc('}', to);
-    }
-    fprintf(to, "]}");
+    fprintf(to, "},");
+    json_stands(r, t, to);
+    fputc('}', to);
   }
+}
+
+static void json_waits_now(const struct report *r, const struct books_thread *t, FILE *to) {
+  unsigned how = atomic_load(&t->how) & ~(unsigned)BOOKS_IS_TIMED;
+  uint32_t lock = atomic_load(&t->waits_for);
+  if (how == BOOKS_RUNS) {
+    fprintf(to, "null");
+    return;
+  }
+  fprintf(to, "{\"ns\":%" PRIu64 ",\"waits_for\":{", report_waits_now_ns(r, t));
+  if (lock) {
+    json_lock(r, lock, to);
+  } else {
+    fprintf(to, "\"kind\":\"thread\"");
+  }
+  fprintf(to, "},");
+  json_stands(r, t, to);
+  fputc('}', to);
 }
 
 static void json_threads(const struct report *r, FILE *to) {
@@ -137,7 +171,10 @@ static void json_threads(const struct report *r, FILE *to) {
     fprintf(to, "%s{\"thread\":", is_first ? "" : ",");
     is_first = false;
     json_thread(r, i, to);
-    fprintf(to, ",\"waits\":%" PRIu64 ",\"waited_ns\":%" PRIu64 "}", t->waits, t->waited_ns);
+    fprintf(to, ",\"waits\":%" PRIu64 ",\"waited_ns\":%" PRIu64 ",\"waits_now\":", t->waits,
+            t->waited_ns);
+    json_waits_now(r, t, to);
+    fputc('}', to);
   }
 }
 
@@ -179,6 +216,37 @@ static void json_orders(const struct report *r, FILE *to) {
   free(found);
 }
 
+static void json_graph(const struct report *r, FILE *to) {
+  struct graph g;
+  if (!graph_open(&g, r)) return;
+  for (uint32_t i = 0; i < g.count; i++) {
+    const struct graph_edge *e = &g.edge[i];
+    fprintf(to, "%s{\"waiter\":", i ? "," : "");
+    json_name(e->waiter.tid, e->waiter.name, to);
+    fprintf(to, ",\"holder\":");
+    json_name(e->holder.tid, e->holder.name, to);
+    fprintf(to, ",\"waits_for\":{");
+    if (e->lock) {
+      json_lock(r, e->lock, to);
+    } else {
+      fprintf(to, "\"kind\":\"thread\"");
+    }
+    fprintf(to, "},\"ns\":%" PRIu64 ",\"is_now\":%s,\"in_circle\":%s}", e->ns,
+            e->is_now ? "true" : "false", e->in_circle ? "true" : "false");
+  }
+  graph_close(&g);
+}
+
+static void json_slots(const struct report *r, FILE *to) {
+  struct report_slots s;
+  report_slots(r, &s);
+  fprintf(to, "{\"slot_ns\":%" PRIu64 ",\"waits\":[", s.width_ns);
+  for (uint32_t i = 0; i < s.count; i++) fprintf(to, "%s%" PRIu64, i ? "," : "", s.waits[i]);
+  fprintf(to, "],\"waited_ns\":[");
+  for (uint32_t i = 0; i < s.count; i++) fprintf(to, "%s%" PRIu64, i ? "," : "", s.ns[i]);
+  fprintf(to, "]}");
+}
+
 /* One line for each report. */
 void report_json(const struct report *r, FILE *to) {
   static const char *const whys[] = {"end", "asked", "deadlock"};
@@ -201,5 +269,9 @@ void report_json(const struct report *r, FILE *to) {
   }
   fprintf(to, "],\"threads\":[");
   json_threads(r, to);
-  fprintf(to, "]}\n");
+  fprintf(to, "],\"graph\":[");
+  json_graph(r, to);
+  fprintf(to, "],\"over_time\":");
+  json_slots(r, to);
+  fprintf(to, "}\n");
 }

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "report.h"
+#include "report_graph.h"
 #include "report_orders.h"
 
-enum { TEXT_TIME = 32, TEXT_PLACE = 512, TEXT_THREADS = 10 };
+enum { TEXT_PLACE = 512, TEXT_THREADS = 10, TEXT_HOLDERS = 3 };
 
-static const char *text_time(uint64_t ns, char *to) {
+const char *text_time(uint64_t ns, char *to) {
   if (ns < 10000) {
     snprintf(to, TEXT_TIME, "%" PRIu64 " ns", ns);
   } else if (ns < 10000000) {
@@ -232,36 +233,39 @@ static void text_orders(const struct report *r, const struct orders *found, FILE
 
 /* ---- threads ---- */
 
-static const struct report *of; /* for the comparison below */
-
-static int text_compare(const void *a, const void *b) {
-  uint64_t left = of->thread[*(const uint32_t *)a].waited_ns,
-           right = of->thread[*(const uint32_t *)b].waited_ns;
-  return left < right ? 1 : left > right ? -1 : 0;
-}
-
 static void text_waits_now(const struct report *r, const struct books_thread *t, FILE *to) {
   char time[TEXT_TIME];
   uint32_t lock = atomic_load(&t->waits_for);
   if (lock > r->s->lock_count) lock = 0;
-  uint64_t since_ns = atomic_load(&t->since_ns);
   if (atomic_load(&t->how) == BOOKS_RUNS) return;
-  fprintf(to, "; waits now, for %s, %s%s",
-          text_time(r->s->now_ns > since_ns ? r->s->now_ns - since_ns : 0, time),
+  fprintf(to, "; waits now, for %s, %s%s", text_time(report_waits_now_ns(r, t), time),
           lock ? "for " : "for the end of a thread", lock ? report_kind(&r->lock[lock]) : "");
   if (lock) fprintf(to, " %#" PRIxPTR, atomic_load(&r->lock[lock].address));
 }
 
-static void text_threads(const struct report *r, FILE *to) {
-  uint32_t *order = (uint32_t *)calloc(r->s->thread_count + 1u, sizeof *order), count = 0;
-  if (!order) return;
-  for (uint32_t i = 1; i <= r->s->thread_count; i++) {
-    if (r->thread[i].waits || r->s->why == SNAPSHOT_ASKED) order[count++] = i;
+/* Which threads hold what it waits for. */
+static void text_holders(const struct graph *g, uint32_t number, FILE *to) {
+  unsigned count = 0;
+  for (uint32_t i = 0; i < g->count; i++) {
+    const struct graph_edge *e = &g->edge[i];
+    if (!e->is_now || e->from != number || count++ >= TEXT_HOLDERS) continue;
+    fprintf(to, "      waits for ");
+    text_name(e->holder.tid, e->holder.name, to);
+    fprintf(to, e->in_circle ? ", in a circle\n" : "\n");
   }
-  of = r;
-  qsort(order, count, sizeof *order, text_compare);
+  if (count > TEXT_HOLDERS) fprintf(to, "      and for %u more threads\n", count - TEXT_HOLDERS);
+}
+
+static void text_threads(const struct report *r, FILE *to) {
+  uint32_t *order = report_threads(r), count = 0;
+  if (!order) return;
+  for (uint32_t i = 0; i < r->s->thread_count; i++) {
+    if (r->thread[order[i]].waits || r->s->why == SNAPSHOT_ASKED) order[count++] = order[i];
+  }
   if (count)
     fprintf(to, "\nthreads, by the time that they have waited, for conditions and joins, too\n");
+  struct graph g = {0};
+  if (r->s->why == SNAPSHOT_ASKED) (void)graph_open(&g, r);
   uint32_t most = r->s->why == SNAPSHOT_ASKED ? count : TEXT_THREADS;
   for (uint32_t i = 0; i < count && i < most; i++) {
     const struct books_thread *t = &r->thread[order[i]];
@@ -273,8 +277,10 @@ static void text_threads(const struct report *r, FILE *to) {
     fprintf(to, "\n");
     if (r->s->why != SNAPSHOT_ASKED || atomic_load(&t->how) == BOOKS_RUNS) continue;
     text_stack(r, t->stack, atomic_load(&t->depth), atomic_load(&t->at), to);
+    text_holders(&g, order[i], to);
     text_holds(r, t, to);
   }
+  graph_close(&g);
   free(order);
 }
 

@@ -12,6 +12,7 @@
 #include "common/options.h"
 #include "screen.h"
 #include "view.h"
+#include "watched.h"
 
 enum { PAGE_BYTES = 1 << 21 };
 
@@ -133,6 +134,7 @@ static const char *find_socket(const options *o) {
   if (o->socket) return o->socket;
   if (o->process > 0) {
     if (wire_find(o->process, l.path)) return l.path;
+    watched_become(o->process);
     fprintf(stderr,
             "volt-top: process %d does not serve volt-top: volt_sight_serve(); or try --cold %d\n",
             (int)o->process, (int)o->process);

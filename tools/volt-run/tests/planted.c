@@ -19,6 +19,10 @@
  *   orders-HOW SEED the same with something that keeps them from it: gate, try, timed, alone, again, readers, before
  *   orders-condition  a mutex that a wait for a condition takes again, while another lock is held
  *   orders-memory   two orders of mutexes that no call initialises, in memory that is given back in between
+ *   reports         one that is asked for reports, and counts the children that it sees end
+ *   names SEED      threads that wait, whose names are tags (0), or any bytes
+ *   deaf            two that wait for each other, in a process that blocks all signals and handles SIGUSR2 itself
+ *   parent          one that waits, and a child of a fork in which another one waits
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
 #define _GNU_SOURCE
@@ -32,6 +36,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -509,6 +515,99 @@ static int forks(void) {
   return 0;
 }
 
+/* ---- reports: no child of the program is seen by it, and each report is whole when it goes on ---- */
+
+static _Atomic int ended_children;
+
+static void count_child(int signal) {
+  (void)signal;
+  ended_children++;
+}
+
+static long size_of_reports(void) {
+  struct stat is;
+  return stat(getenv("VOLT_RUN_JSON"), &is) == 0 ? (long)is.st_size : 0;
+}
+
+static int reports(void) {
+  const struct sigaction counts = {.sa_handler = count_child, .sa_flags = SA_RESTART};
+  sigaction(SIGCHLD, &counts, NULL);
+  for (int i = 0; i < 5; i++) {
+    long before = size_of_reports();
+    raise(SIGUSR2);
+    REQUIRE(size_of_reports() > before);
+    REQUIRE(wait(NULL) == -1 && errno == ECHILD);
+  }
+  REQUIRE(ended_children == 0);
+  return 0;
+}
+
+/* ---- names ---- */
+
+static void random_name(char *name) {
+  int count = 1 + (int)below(15);
+  for (int i = 0; i < count; i++) name[i] = (char)(1 + below(255));
+  name[count] = '\0';
+}
+
+static void *waits_with_a_name(void *ctx) {
+  prctl(PR_SET_NAME, (const char *)ctx);
+  pthread_mutex_lock(&kept);
+  sleep_ms(3);
+  pthread_mutex_unlock(&kept);
+  return NULL;
+}
+
+static int names(void) {
+  static char name[4][16] = {"<script>x()</s", "</b>&\"'<!--]]>",
+                             "\xff\x01\xc3\xa9\xed\xa0\x80 \xc0\x80", "&lt;\t\n\r"};
+  pthread_t thread[4];
+  for (int i = 0; random_state && i < 4; i++) random_name(name[i]);
+  pthread_mutex_lock(&kept);
+  for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, waits_with_a_name, name[i]);
+  sleep_ms(20);
+  pthread_mutex_unlock(&kept);
+  for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+  return 0;
+}
+
+/* ---- asked from outside ---- */
+
+static int deaf(void) {
+  const struct sigaction own = {.sa_handler = nothing_to_do};
+  pthread_t thread[2];
+  sigset_t all;
+  sigaction(SIGUSR2, &own, NULL);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  pthread_barrier_init(&both, NULL, 2);
+  for (long i = 0; i < 2; i++) pthread_create(&thread[i], NULL, takes_both, (void *)(intptr_t)i);
+  printf("2 threads\n");
+  fflush(stdout);
+  sleep_ms(60000);
+  return 9;
+}
+
+/* The child prints its number when its thread is about to wait, which the parent's does by then. */
+static int parent(void) {
+  pthread_t thread;
+  alarm(60);
+  pthread_mutex_lock(&kept);
+  pthread_create(&thread, NULL, locks_it, &kept);
+  sleep_ms(50);
+  if (fork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_mutex_t *own = (pthread_mutex_t *)calloc(1, sizeof *own);
+    pthread_mutex_lock(own);
+    pthread_create(&thread, NULL, locks_it, own);
+    sleep_ms(50);
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+  }
+  sleep_ms(60000);
+  return 9;
+}
+
 /* ---- signals ---- */
 
 static sem_t posted;
@@ -896,9 +995,13 @@ int main(int argc, char **argv) {
                 {"orders-readers", orders_readers},
                 {"orders-before", orders_before},
                 {"orders-condition", orders_condition},
-                {"orders-memory", orders_memory}};
+                {"orders-memory", orders_memory},
+                {"reports", reports},
+                {"names", names},
+                {"deaf", deaf},
+                {"parent", parent}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  for (unsigned i = 0; i < 8; i++) (void)below(2);
+  for (unsigned i = 0; random_state && i < 8; i++) (void)below(2);
   if (argc > 1 && strcmp(argv[1], "nothing") == 0) return 0;
   for (unsigned i = 0; argc > 1 && i < sizeof plants / sizeof plants[0]; i++) {
     if (strcmp(plants[i].name, argv[1]) == 0) return plants[i].run();

@@ -141,6 +141,13 @@ def goes_on():
             program.wait()
 
 
+def reports():
+    """a program that is asked for reports goes on when each is written, and sees no child that is not its own"""
+    run = planted("reports")
+    equal((run.code, run.out, run.err), (0, "", ""), "it ends well")
+    equal([r["why"] for r in run.reports], ["asked"] * 5, "reports")
+
+
 def wait_for(condition, what):
     end = time.monotonic() + LIMIT
     while not condition():
@@ -329,6 +336,33 @@ def is_open(port):
         return False
 
 
+INTERPOSER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+static int count;
+int pthread_cond_signal(pthread_cond_t *c) {
+  int (*real)(pthread_cond_t *);
+  *(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_signal", VERSION);
+  __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+  return real(c);
+}
+__attribute__((destructor)) static void end(void) { printf("%d signals\n", count); }
+"""
+
+
+def another_library():
+    """a library of the program's that stands before the same calls is called, also where glibc has two versions"""
+    version = "GLIBC_2.3.2" if os.uname().machine == "x86_64" else "GLIBC_2.17"
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/interposer.so"
+        subprocess.run(["cc", "-shared", "-fPIC", f'-DVERSION="{version}"', "-x", "c", "-", "-o", path], input=INTERPOSER,
+                       text=True, check=True)
+        run = Watched(PLANTED, "conditions", env={"LD_PRELOAD": path})
+        equal((run.code, run.out), (0, "4 signals\n"), run.err)
+
+
 # ---- its own command line ----
 
 def refused():
@@ -342,6 +376,15 @@ def refused():
             run = Watched(static)
             equal(run.code, 126, "exit code")
             require("linked statically" in run.err, run.err)
+        for option, code, words in (("thread", 126, "built with ThreadSanitizer"), ("address", 126, "built with AddressSanitizer"),
+                                    ("address -static-libasan", 0, "")):
+            program = f"{directory}/{option.split()[0]}{code}"
+            compiled = subprocess.run(["gcc", *f"-fsanitize={option}".split(), "-x", "c", "-", "-o", program], input=source,
+                                      text=True, capture_output=True)
+            if compiled.returncode == 0:
+                run = Watched(program)
+                equal(run.code, code, f"{option}: {run.err}")
+                require(words in run.err, run.err)
     for options, words in ((("--top", "0", "true"), "--top"),
                            (("--on-deadlock", "x", "true"), "is report, abort or core"),
                            (("--orders", "x", "true"), "is report or off"), ((), "usage:")):
@@ -357,7 +400,7 @@ def refused():
 def main():
     global failures
     names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, no_false_alarm, orders, orders_of_two, no_order, hold, conditions, wrong, as_with_glibc, programs, servers,
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, reports, no_false_alarm, orders, orders_of_two, no_order, hold, conditions, wrong, as_with_glibc, another_library, programs, servers,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)

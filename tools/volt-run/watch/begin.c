@@ -7,6 +7,7 @@
 
 #include "serve/objects.h"
 #include "watch/books.h"
+#include "watch/door.h"
 #include "watch/orders.h"
 #include "watch/real.h"
 #include "watch/snapshot.h"
@@ -52,6 +53,7 @@ __attribute__((constructor(101))) static void watch_begin(void) {
   (void)books_stack(stack, 0); /* what the first one prepares is done now */
   snapshot_begin();
   orders_begin();
+  door_open();
   (void)pthread_atfork(NULL, NULL, books_forked);
   (void)pthread_atfork(NULL, NULL, served_forked);
   watch_take_signal();

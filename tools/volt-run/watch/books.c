@@ -23,6 +23,7 @@ bool books_begin(void) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   watch_books = (struct books *)memory;
+  watch_books->begun_ns = books_now_ns();
   return true;
 }
 

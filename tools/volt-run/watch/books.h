@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "watch/sizes.h"
+#include "watch/slots.h"
 
 /* Of a number that says nothing of which thread stands in the way of which: models leave it out of the interleavings. */
 #ifndef BOOKS_SHOWN
@@ -157,6 +158,8 @@ struct books {
   _Atomic(uint32_t) order_count, orders_left_out;
   _Atomic(uint64_t) unwatched; /* calls on objects for which there was no room */
   _Atomic(uint64_t) deadlocks;
+  uint64_t begun_ns;
+  struct slots slots; /* of waits for what is no condition */
   _Atomic(uint32_t) bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
   struct books_detail detail[BOOKS_DETAILS + 1];

@@ -23,11 +23,22 @@ static bool real_has_versions(const char *name) {
   return strncmp(name, "pthread_cond_", 13) == 0 && strcmp(name, "pthread_cond_clockwait") != 0;
 }
 
+static bool real_is_of_one_library(const void *a, const void *b) {
+  Dl_info first, second;
+  return dladdr(a, &first) && dladdr(b, &second) && first.dli_fbase == second.dli_fbase;
+}
+
+/* That of glibc in the version of today; or that of another library that stands before it, which has no version. */
+static void *real_next(const char *name) {
+  void *next = dlsym(RTLD_NEXT, name);
+  void *today =
+      next && real_has_versions(name) ? dlvsym(RTLD_NEXT, name, REAL_CONDITION_VERSION) : NULL;
+  return today && real_is_of_one_library(today, next) ? today : next;
+}
+
 /* A search that finds nothing allocates, and so may call a mutex of the program's allocator. */
 static void *real_symbol(const char *name) {
-  void *found = NULL;
-  if (real_has_versions(name)) found = dlvsym(RTLD_NEXT, name, REAL_CONDITION_VERSION);
-  if (!found) found = dlsym(RTLD_NEXT, name);
+  void *found = real_next(name);
   if (found) return found;
   static const char words[] =
       "volt-run: this C library lacks a function that volt-run stands before\n";

@@ -1,7 +1,8 @@
 /* snapshot.c: copies the books, and has volt-run make a report of the copy.
  *
  * Another process does both, which is begun as by a fork, so its books stand still, and nothing is opened in the
- * program. It has no signal for its parent at its end, so that no wait() of the program sees it. */
+ * program. It has no signal for its parent at its end, so that no wait() of the program sees it. An execve() would give it
+ * that signal, so volt-run is a child of that process, which waits for it. */
 #define _GNU_SOURCE /* memfd_create, close_range */
 #include "watch/snapshot.h"
 
@@ -21,18 +22,24 @@
 #include <unistd.h>
 
 #include "watch/circle.h"
+#include "watch/names.h"
 
-enum { SNAPSHOT_PATH = 4096, SNAPSHOT_ARGUMENTS = 16, SNAPSHOT_CLONE = (int)__WCLONE };
+enum {
+  SNAPSHOT_PATH = 4096,
+  SNAPSHOT_ARGUMENTS = 16,
+  SNAPSHOT_CLONE = (int)__WCLONE,
+  SNAPSHOT_NO_RENDERER = 127
+};
 
 /* What volt-run has put into the environment. */
 static struct {
-  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH], top[16];
+  char renderer[SNAPSHOT_PATH], output[SNAPSHOT_PATH], json[SNAPSHOT_PATH], html[SNAPSHOT_PATH],
+      top[16];
   char on_deadlock[16];
   char program[256];
   bool has_error; /* there was a standard error at the start, and it was this file: */
   dev_t error_device;
   ino_t error_file;
-  uint64_t begun_ns;
 } settings;
 
 static void setting(char *to, size_t size, const char *name) {
@@ -44,10 +51,10 @@ void snapshot_begin(void) {
   setting(settings.renderer, sizeof settings.renderer, "VOLT_RUN_PROGRAM");
   setting(settings.output, sizeof settings.output, "VOLT_RUN_OUTPUT");
   setting(settings.json, sizeof settings.json, "VOLT_RUN_JSON");
+  setting(settings.html, sizeof settings.html, "VOLT_RUN_HTML");
   setting(settings.top, sizeof settings.top, "VOLT_RUN_TOP");
   setting(settings.on_deadlock, sizeof settings.on_deadlock, "VOLT_RUN_ON_DEADLOCK");
   strncpy(settings.program, program_invocation_name, sizeof settings.program - 1);
-  settings.begun_ns = books_now_ns();
   struct stat is;
   settings.has_error = fstat(2, &is) == 0;
   settings.error_device = settings.has_error ? is.st_dev : 0;
@@ -83,24 +90,6 @@ static uint32_t snapshot_count(const _Atomic uint32_t *counter, uint32_t most) {
   return count < most ? count : most;
 }
 
-/* Of this process's copy: threads have the names of now, and those that have ended are marked. */
-static void snapshot_name_threads(pid_t program) {
-  uint32_t count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
-  for (uint32_t i = 1; i <= count; i++) {
-    struct books_thread *t = &watch_books->thread[i];
-    int32_t tid = atomic_load(&t->tid);
-    char path[64];
-    if (tid <= 0) continue;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)program, (int)tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT) atomic_store(&t->tid, -tid);
-    if (file < 0) continue;
-    ssize_t size = read(file, t->name, sizeof t->name - 1);
-    if (size > 0) t->name[size - (t->name[size - 1] == '\n')] = '\0';
-    close(file);
-  }
-}
-
 static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
   struct snapshot s = {.magic = SNAPSHOT_MAGIC,
                        .size_of_thread = sizeof(struct books_thread),
@@ -119,8 +108,9 @@ static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
                        .unwatched = atomic_load(&watch_books->unwatched),
                        .deadlocks = atomic_load(&watch_books->deadlocks),
                        .now_ns = books_now_ns(),
-                       .begun_ns = settings.begun_ns,
+                       .begun_ns = watch_books->begun_ns,
                        .circle_count = c ? c->count : 0};
+  memcpy(&s.slots, &watch_books->slots, sizeof s.slots);
   memcpy(s.program, settings.program, sizeof s.program);
   if (c) memcpy(s.circle_thread, c->thread, c->count * sizeof c->thread[0]);
   if (c) memcpy(s.circle_lock, c->lock, c->count * sizeof c->lock[0]);
@@ -152,9 +142,23 @@ static void render(int file) {
   if (file == 3) (void)fcntl(3, F_SETFD, 0);
   if (settings.output[0]) arguments[n++] = "--output", arguments[n++] = settings.output;
   if (settings.json[0]) arguments[n++] = "--json", arguments[n++] = settings.json;
+  if (settings.html[0]) arguments[n++] = "--html", arguments[n++] = settings.html;
   if (settings.top[0]) arguments[n++] = "--top", arguments[n++] = settings.top;
   static const char *const environment[] = {NULL};
   execve(settings.renderer, (char *const *)arguments, (char *const *)environment);
+}
+
+/* Returns false: volt-run could not be begun. */
+static bool render_in_child(int file) {
+  int status = 0;
+  long child = syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
+  if (child == 0) {
+    render(file);
+    _exit(SNAPSHOT_NO_RENDERER);
+  }
+  while (child > 0 && waitpid((pid_t)child, &status, __WALL) < 0 && errno == EINTR) {
+  }
+  return child > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == SNAPSHOT_NO_RENDERER);
 }
 
 static void snapshot_say(const char *words) {
@@ -176,10 +180,11 @@ static void snapshot_child(enum snapshot_why why, const struct circle *c) {
   }
   (void)close_range(3, ~0u, 0);
   if (!has_error) (void)close(2);
-  if (!has_error && !settings.output[0] && !settings.json[0]) _exit(0);
-  snapshot_name_threads(getppid());
+  if (!has_error && !settings.output[0] && !settings.json[0] && !settings.html[0]) _exit(0);
+  uint32_t threads = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
+  names_put(watch_books->thread, threads, getppid()); /* of this process's copy */
   int file = snapshot_copy(why, c);
-  if (file >= 0) render(file);
+  if (file >= 0 && render_in_child(file)) _exit(0);
   if (has_error) snapshot_say(words);
   _exit(127);
 }

@@ -19,6 +19,7 @@ struct snapshot {
   uint32_t thread_count, detail_count, lock_count, order_count, orders_left_out, stack_count;
   uint64_t unwatched, deadlocks;
   uint64_t now_ns, begun_ns;
+  struct slots slots;
   uint32_t circle_count;
   uint32_t circle_thread[64];
   uint32_t circle_lock[64];

@@ -106,6 +106,7 @@ void books_forked(void) {
   count = atomic_load(&watch_books->detail_count);
   for (uint32_t i = 1; i <= count && i <= BOOKS_DETAILS; i++)
     atomic_flag_clear(&watch_books->detail[i].is_busy);
+  slots_forked(&watch_books->slots);
   if (own) atomic_store(&own->checks, 0);
   if (own) atomic_store(&own->tid, kernel_tid());
 }

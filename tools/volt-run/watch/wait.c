@@ -72,6 +72,10 @@ static void wait_note(struct wait *w, uint64_t ns, bool is_taken) {
   count(&d->waits, 1);
   count(&d->waited_ns, ns);
   atomic_fetch_add_explicit(&d->wait_times[books_time_part(ns)], 1, memory_order_relaxed);
+  if (books_lock(w->lock)->kind != BOOKS_CONDITION) {
+    uint64_t since_ns = w->since_ns - watch_books->begun_ns;
+    slots_add(&watch_books->slots, since_ns, since_ns + ns);
+  }
   if (ns <= d->longest_wait.ns) return; /* a hint: looked at again below */
   if (!moments_lock(d)) return;
   if (ns > d->longest_wait.ns) {
