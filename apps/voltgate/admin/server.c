@@ -185,7 +185,7 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
   if (admin == NULL) return VOLT_ENOMEM;
   admin->program = p;
   admin->timers = volt_rt_timers(p->rt);
-  places_init(&admin->places, budget_admin(p->descriptors_all));
+  places_init(&admin->places, fd_budget_admin(p->descriptors_all));
   volt_group_init_how(&admin->connections, VOLT_GROUP_KEEP_GOING);
   admin_answers_init(&admin->answers, p);
   int result = admin_start_listening(admin, address, number);

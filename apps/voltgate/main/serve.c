@@ -133,7 +133,7 @@ static bool serve_step(struct program_loop *loop) {
     case EVENT_DRAIN: serve_took_drain(loop); return true;
     case EVENT_TICK:
       (void)systemd_watchdog();
-      budget_follow(loop->program); /* the admin side changes limits, too */
+      fd_budget_follow(loop->program); /* the admin side changes limits, too */
       loop->either[EVENT_TICK] = serve_tick_future(loop);
       return true;
     default: return false;

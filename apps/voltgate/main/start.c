@@ -73,7 +73,7 @@ static bool start_descriptors(struct start *s) {
   char words[START_WORDS];
   struct budget budget;
   uint64_t all = privileges_raise_descriptors(s->settings->nofile);
-  if (!budget_compute(&budget, s->settings, all, words, sizeof words)) {
+  if (!fd_budget_compute(&budget, s->settings, all, words, sizeof words)) {
     return start_complain("", words);
   }
   s->program.descriptors_all = all;
@@ -284,8 +284,8 @@ static bool start_accepting(struct program *p) {
 static void start_say(struct start *s) {
   char words[START_WORDS];
   struct budget budget;
-  if (budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
-    budget_say(&s->program, &budget);
+  if (fd_budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
+    fd_budget_say(&s->program, &budget);
   }
   volt_rt_stats_of stats;
   volt_rt_stats(s->program.rt, &stats);

@@ -16,28 +16,28 @@ enum { BUDGET_PROCESS = 24 }; /* logs, epoll, doorbells, DNS, the listener of th
 enum { BUDGET_ADMIN_LEAST = 8, BUDGET_WORDS = 384 };
 enum { BUDGET_CLUSTER = 8 }; /* its connection, twice while it changes, clock, names */
 
-static uint64_t budget_kept(const struct gate_settings *gate, uint32_t limit) {
+static uint64_t fd_budget_kept(const struct gate_settings *gate, uint32_t limit) {
   uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)limit : 0;
   return servers + gate->listen_count;
 }
 
-uint32_t budget_admin(uint64_t all) {
+uint32_t fd_budget_admin(uint64_t all) {
   uint64_t share = all / 16;
   if (share < BUDGET_ADMIN_LEAST) return BUDGET_ADMIN_LEAST;
   return share < ADMIN_CONNECTIONS ? (uint32_t)share : ADMIN_CONNECTIONS;
 }
 
-static uint64_t budget_process(const struct settings *settings, uint64_t all) {
-  return BUDGET_PROCESS + budget_admin(all) + (settings->cluster ? BUDGET_CLUSTER : 0);
+static uint64_t fd_budget_process(const struct settings *settings, uint64_t all) {
+  return BUDGET_PROCESS + fd_budget_admin(all) + (settings->cluster ? BUDGET_CLUSTER : 0);
 }
 
-bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
-                    size_t room) {
-  *b = (struct budget){.all = all, .kept = budget_process(settings, all)};
+bool fd_budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
+                       size_t room) {
+  *b = (struct budget){.all = all, .kept = fd_budget_process(settings, all)};
   uint64_t least = 0;
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
-    b->kept += budget_kept(gate, gate->limit);
+    b->kept += fd_budget_kept(gate, gate->limit);
     uint32_t cost = acceptor_cost(gate->protocol);
     b->wanted += (uint64_t)gate->clients * cost;
     b->may += gate->clients;
@@ -50,14 +50,14 @@ bool budget_compute(struct budget *b, const struct settings *settings, uint64_t 
              "the limits need %" PRIu64
              " descriptors (two for each permit of a tcp gate, %d for "
              "the process), and the process may have %" PRIu64 ": raise nofile or lower the limit",
-             b->kept + least, (int)budget_process(settings, all), all);
+             b->kept + least, (int)fd_budget_process(settings, all), all);
     return false;
   }
   b->clients = all - b->kept;
   return true;
 }
 
-bool budget_words(const struct budget *b, char *words, size_t room) {
+bool fd_budget_words(const struct budget *b, char *words, size_t room) {
   words[0] = '\0';
   if (b->wanted <= b->clients) return false;
   int n = snprintf(words, room,
@@ -74,9 +74,9 @@ bool budget_words(const struct budget *b, char *words, size_t room) {
   return true;
 }
 
-void budget_say(struct program *p, const struct budget *b) {
+void fd_budget_say(struct program *p, const struct budget *b) {
   char words[BUDGET_WORDS];
-  bool is_to_be_done = budget_words(b, words, sizeof words);
+  bool is_to_be_done = fd_budget_words(b, words, sizeof words);
   uint64_t said = words[0] ? b->kept + b->wanted : 0;
   if (said != 0 && said != p->descriptors_said) {
     log_line(is_to_be_done ? LOG_WARN : LOG_INFO, NULL, "%s", words);
@@ -86,13 +86,13 @@ void budget_say(struct program *p, const struct budget *b) {
 
 /* ---- limits that change while the program runs ---- */
 
-static void budget_add(void *arg, struct gate *g) {
-  *(uint64_t *)arg += budget_kept(gate_settings(g), gate_limit(g));
+static void fd_budget_add(void *arg, struct gate *g) {
+  *(uint64_t *)arg += fd_budget_kept(gate_settings(g), gate_limit(g));
 }
 
-void budget_follow(struct program *p) {
-  uint64_t kept = budget_process(program_settings(p), p->descriptors_all);
-  program_each_gate(p, budget_add, &kept);
+void fd_budget_follow(struct program *p) {
+  uint64_t kept = fd_budget_process(program_settings(p), p->descriptors_all);
+  program_each_gate(p, fd_budget_add, &kept);
   uint64_t clients = p->descriptors_all > kept ? p->descriptors_all - kept : 0;
   if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;
   if (clients == volt_sem_limit(&p->host.descriptors)) return;

@@ -19,22 +19,22 @@ struct budget {
 };
 
 /* Compute it. Returns false: the limits do not fit; words say so. */
-bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
-                    size_t room);
+bool fd_budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
+                       size_t room);
 
 /* What to do so that as many clients are served as may come. Returns false: nothing; words say how
  * many can be served if that is less, and are empty else. */
-bool budget_words(const struct budget *b, char *words, size_t room);
+bool fd_budget_words(const struct budget *b, char *words, size_t room);
 
 /* Say it in the log, if it was not said before. */
 struct program;
-void budget_say(struct program *p, const struct budget *b);
+void fd_budget_say(struct program *p, const struct budget *b);
 
 /* How many connections the admin side may have. */
 enum { ADMIN_CONNECTIONS = 64 }; /* at most */
-uint32_t budget_admin(uint64_t all);
+uint32_t fd_budget_admin(uint64_t all);
 
 /* The limits may have changed: keep back as many as they need now. Any thread. */
-void budget_follow(struct program *p);
+void fd_budget_follow(struct program *p);
 
 #endif

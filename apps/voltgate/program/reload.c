@@ -58,7 +58,7 @@ static char *reload_open_gate(struct reload *r, size_t i) {
 static char *reload_budget(struct reload *r) {
   char words[512];
   uint64_t all = r->program->descriptors_all;
-  bool fits = budget_compute(&r->budget, r->settings, all, words, sizeof words);
+  bool fits = fd_budget_compute(&r->budget, r->settings, all, words, sizeof words);
   return fits ? NULL : strdup(words);
 }
 
@@ -160,7 +160,7 @@ static void reload_say(const struct reload *r) {
   log_line(LOG_INFO, NULL, "reload: %s", d->summary ? d->summary : "nothing has changed");
   if (d->restart) log_line(LOG_WARN, NULL, "reload: needs a restart: %s", d->restart);
   reload_warn(r->settings->warnings);
-  budget_say(r->program, &r->budget);
+  fd_budget_say(r->program, &r->budget);
 }
 
 static void reload_apply(struct reload *r) {
@@ -173,7 +173,7 @@ static void reload_apply(struct reload *r) {
     if (gate->made) reload_add(p, gate->made);
     gate->made = NULL;
   }
-  budget_follow(p);
+  fd_budget_follow(p);
   program_set_settings(p, r->settings);
   r->settings = NULL;
 }

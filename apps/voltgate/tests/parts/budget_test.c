@@ -11,7 +11,7 @@ static struct settings settings = {.gates = gates};
 static struct budget compute(uint64_t all) {
   struct budget b;
   char words[512];
-  assert_true(budget_compute(&b, &settings, all, words, sizeof words));
+  assert_true(fd_budget_compute(&b, &settings, all, words, sizeof words));
   return b;
 }
 
@@ -31,7 +31,7 @@ static void enough_needs_no_words(void **state) {
   assert_int_equal(b.kept, 24 + 64 + 1 + 2 * 5 + 2);
   assert_int_equal(b.wanted, 2 * 10000 + 100);
   gates[0].clients_given = true;
-  assert_false(budget_words(&b, words, sizeof words));
+  assert_false(fd_budget_words(&b, words, sizeof words));
   assert_string_equal(words, "");
 }
 
@@ -41,7 +41,7 @@ static void a_preset_is_no_wish(void **state) {
   char words[512];
   set_up();
   struct budget b = compute(4096);
-  assert_false(budget_words(&b, words, sizeof words));
+  assert_false(fd_budget_words(&b, words, sizeof words));
   assert_string_equal(words,
                       "descriptors: of 4096, 101 are kept back, and the rest is enough for 1997 "
                       "clients at once; more wait in the kernel until one leaves");
@@ -53,23 +53,23 @@ static void a_wish_is_computed(void **state) {
   set_up();
   gates[1].clients_given = true;
   struct budget b = compute(4096);
-  assert_true(budget_words(&b, words, sizeof words));
+  assert_true(fd_budget_words(&b, words, sizeof words));
   assert_non_null(strstr(words, "enough for 1997 clients at once"));
   assert_non_null(strstr(words,
                          "For all 10100 that may come, set nofile (and the hard limit: "
                          "LimitNOFILE=, ulimit -Hn) to 20201, or lower clients"));
   struct budget all = compute(20201);
   assert_false(
-      budget_words(&all, words, sizeof words)); /* with what it says nothing is to be done */
+      fd_budget_words(&all, words, sizeof words)); /* with what it says nothing is to be done */
   assert_string_equal(words, "");
 }
 
 static void few_descriptors_leave_the_admin_side_few_places(void **state) {
   (void)state;
-  assert_int_equal(budget_admin(64), 8);
-  assert_int_equal(budget_admin(512), 32);
-  assert_int_equal(budget_admin(1024), 64);
-  assert_int_equal(budget_admin(1 << 20), 64);
+  assert_int_equal(fd_budget_admin(64), 8);
+  assert_int_equal(fd_budget_admin(512), 32);
+  assert_int_equal(fd_budget_admin(1024), 64);
+  assert_int_equal(fd_budget_admin(1 << 20), 64);
 }
 
 static void limits_that_do_not_fit(void **state) {
@@ -77,7 +77,7 @@ static void limits_that_do_not_fit(void **state) {
   struct budget b;
   char words[512];
   set_up();
-  assert_false(budget_compute(&b, &settings, 40, words, sizeof words));
+  assert_false(fd_budget_compute(&b, &settings, 40, words, sizeof words));
   assert_non_null(strstr(words, "raise nofile or lower the limit"));
 }
 
