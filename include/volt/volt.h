@@ -7,6 +7,7 @@
  * - bcs_lock.h: a lock that runs closures: batched critical sections in place of lock and unlock
  * - bcs_queue.h: batched critical sections: queues whose first submitter becomes their consumer
  * - broadcast.h: every receiver receives every value
+ * - budget.h: permits of several kinds, acquired together or not at all
  * - channel.h: a bounded channel of many senders and many receivers
  * - cond.h: a condition variable on a volt_mutex
  * - counts.h: how often threads and tasks have waited, and for how long
@@ -44,6 +45,7 @@
 #include "bcs_lock.h"
 #include "bcs_queue.h"
 #include "broadcast.h"
+#include "budget.h"
 #include "channel.h"
 #include "cond.h"
 #include "counts.h"

@@ -14,6 +14,7 @@
 
 #include "cpp/batch.hpp"
 #include "cpp/blocking.hpp"
+#include "cpp/budget.hpp"
 #include "cpp/channel.hpp"
 #include "cpp/cond.hpp"
 #include "cpp/deadline.hpp"

@@ -16,6 +16,7 @@
   X(MUTEX, "mutex", "volt_mutex", MUTEX)                             \
   X(RWLOCK, "rwlock", "volt_rwlock", RWLOCK)                         \
   X(SEMAPHORE, "semaphore", "volt_sem", SEMAPHORE)                   \
+  X(BUDGET, "budget", "volt_budget", BUDGET)                         \
   X(CHANNEL, "channel", "volt_chan", CHANNEL)                        \
   X(COND, "cond", "volt_cond", COND)                                 \
   X(NOTIFY, "notify", "volt_notify", NOTIFY)                         \

@@ -98,7 +98,7 @@ static inline void volt_fifo_check_returning_(uint64_t word) {
 
 /* Release the lock; the word becomes next, bit for bit. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
-  /* fifo:U1 -> fifo:C1, fifo:L1, bypass:A1, bypass:L1, channel:C1, channel:L1, channel:P1,
+  /* fifo:U1 -> fifo:C1, fifo:L1, budget:P1, bypass:A1, bypass:L1, channel:C1, channel:L1, channel:P1,
    * latch:T1, describe:Q1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1,
    * permits:L1, permits:T1, token:C1: the next holder, and each reader of the word, sees what this
    * holder did */

@@ -28,12 +28,15 @@
 /* R8: how long an owner naps, at first and at most. */
 enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };
 
+static bool grant_is_done(uint32_t state) {
+  return state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
+         state == VOLT_WAITER_CLOSED_ || state == VOLT_WAITER_REFUSED_;
+}
+
 void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* the caller is its owner */
-  VOLT_CHECK(
-      state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
-      volt_kind_api_(kind), "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_CLAIMED_ ? "already queued" : "not initialised", state);
+  VOLT_CHECK(grant_is_done(state), volt_kind_api_(kind), "waiter %p is %s (state %u)", (void *)w,
+             state <= VOLT_WAITER_CLAIMED_ ? "already queued" : "not initialised", state);
 }
 
 uint8_t volt_waiter_use_(void) {
@@ -42,14 +45,10 @@ uint8_t volt_waiter_use_(void) {
   return (uint8_t)(1 + volt_fetch_add_relaxed(&uses, 1) % 0xff);
 }
 
-static bool grant_is_done(uint32_t state) {
-  return state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
-         state == VOLT_WAITER_CLOSED_;
-}
-
 static int grant_result(uint32_t state) {
   if (!grant_is_done(state)) return VOLT_PENDING;
   if (state == VOLT_WAITER_GRANTED_) return VOLT_OK;
+  if (state == VOLT_WAITER_REFUSED_) return VOLT_EINVAL;
   return state == VOLT_WAITER_CLOSED_ ? VOLT_ECLOSED : VOLT_ECANCELED;
 }
 

@@ -11,7 +11,8 @@
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and
- * two states are cond.c's own (cond.c R7), one bypass.c's, two those of timer.c and blocking.c. */
+ * two states are cond.c's own (cond.c R7), one bypass.c's, two those of timer.c and blocking.c. REFUSED is
+ * an outcome: what a waiter asks for has become impossible (budget.c R7). */
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
@@ -22,7 +23,8 @@ enum {
   VOLT_WAITER_LEAVING_ = 6, /* its deadline has passed, and its thread will unlink it */
   VOLT_WAITER_NUDGED_ = 7,  /* linked; its waker was called so that its owner looks (bypass.c) */
   VOLT_WAITER_HELD_ = 8,    /* its owner is about to use what it waits at (timer.c R6) */
-  VOLT_WAITER_CLAIMED_ = 9  /* claimed, so it will not be HELD any more (blocking.c R6) */
+  VOLT_WAITER_CLAIMED_ = 9, /* claimed, so it will not be HELD any more (blocking.c R6) */
+  VOLT_WAITER_REFUSED_ = 10
 };
 
 /* A waiter that is unlinked and not granted yet, so it is its granter's, but for AWAITED; and a

@@ -9,6 +9,7 @@
 static poller p;
 static volt_future f;
 static uint64_t elem;
+static const volt_waker nobody = {NULL, NULL};
 
 static int set_up(void **state) {
   (void)state;
@@ -101,6 +102,24 @@ static void volt_mailbox_recv_future_is_described(void **state) {
   volt_mailbox_node *node;
   check_queued(volt_mailbox_recv_future(&f, &mailbox, &node), "volt_mailbox_recv", "mailbox",
                &mailbox, "");
+}
+
+static void volt_budget_acquire_future_is_described(void **state) {
+  (void)state;
+  volt_budget budget = VOLT_BUDGET_INIT(2, 8, 16);
+  static const volt_amounts held = {{1, 10}}, need = {{8, 7}}, other = {{1, 0}};
+  volt_future g;
+  assert_result(volt_budget_try_acquire(&budget, &held), VOLT_OK);
+  volt_budget_name_kind(&budget, 0, "cores");
+  check_queued(volt_budget_acquire_future(&f, &budget, &need), "volt_budget_acquire", "budget",
+               &budget, "cores: 8 wanted, 7 of 8 free");
+  assert_result(volt_future_poll(volt_budget_acquire_future(&g, &budget, &need), nobody),
+                VOLT_PENDING);
+  volt_description_ description =
+      described_waiting(&p, volt_budget_acquire_future(&f, &budget, &other));
+  assert_string_equal(description.state, "others come first");
+  described_end(&p, &f);
+  volt_future_cancel(&g);
 }
 
 static void volt_watch_changed_future_is_described(void **state) {
@@ -320,6 +339,7 @@ int main(void) {
       TEST(volt_oneshot_closed_future_is_described),
       TEST(volt_promise_future_is_described),
       TEST(volt_mailbox_recv_future_is_described),
+      TEST(volt_budget_acquire_future_is_described),
       TEST(volt_watch_changed_future_is_described),
       TEST(volt_broadcast_recv_future_is_described),
       TEST(volt_cond_wait_future_is_described),

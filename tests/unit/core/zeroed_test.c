@@ -19,6 +19,7 @@ static union {
   volt_bcs_waitfree waitfree;
   volt_bcs_waitfree_stub stub;
   volt_broadcast broadcast;
+  volt_budget budget;
   volt_chan chan;
   volt_cond cond;
   volt_group group;
@@ -231,6 +232,9 @@ static void locks(void) {
   assert_result(volt_sem_try_acquire(&it.sem, 1), VOLT_EAGAIN); /* no permits */
   volt_sem_release(&it.sem, 1);
   assert_result(volt_sem_try_acquire(&it.sem, 1), VOLT_OK);
+  memset(&it, 0, sizeof it);
+  static const volt_amounts nothing;
+  assert_result(volt_budget_try_acquire(&it.budget, &nothing), VOLT_OK); /* no kinds */
 }
 
 static void events(void) {

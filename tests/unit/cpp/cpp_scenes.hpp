@@ -44,6 +44,17 @@ SCENE(an_acquire_all) {
   }
 };
 
+SCENE(an_acquire_of_amounts) {
+  volt::budget b{1, 2};
+  volt::amounts held{b, {{1, 1}}};
+  auto operation() {
+    return b.acquire({{1, 2}});
+  }
+  void let() override {
+    held.release();
+  }
+};
+
 SCENE(a_read) {
   volt::rwlock rw;
   volt::write_lock held = rw.write().wait();
@@ -420,6 +431,7 @@ static const std::vector<maker> makers = {
     OF(a_receive_with_places),
     OF(an_acquire),
     OF(an_acquire_all),
+    OF(an_acquire_of_amounts),
     OF(a_read),
     OF(a_write),
     OF(a_cond),

@@ -221,6 +221,28 @@ BCS_SCENE(volt_bcs_lock_run__lockfree, volt_bcs_lock_init_lockfree)
 SCENE(volt_sem_acquire_until, volt_sem_init(&sem, 2), r = volt_sem_acquire_until(&sem, 3, d),
       volt_sem_release(&sem, 3), volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
 PLAIN_SCENE(volt_sem_acquire, r = volt_sem_acquire(&sem, 3))
+static volt_budget budget;
+static const volt_amounts one_and_two = {{1, 2}}, two_of_second = {{0, 2}};
+static void budget_begins(void) {
+  static const uint64_t limits[] = {1, 2};
+  volt_budget_init(&budget, 2, limits);
+  OK(volt_budget_try_acquire(&budget, &two_of_second));
+}
+static void budget_happens(void) {
+  bool is_held = volt_budget_held(&budget, 0) == 0 && volt_budget_held(&budget, 1) == 2;
+  if (is_held) volt_budget_release(&budget, &two_of_second);
+}
+static void budget_ends(void) {
+  assert_int_equal(volt_budget_held(&budget, 0), 0);
+  volt_budget_destroy(&budget);
+}
+SCENE(volt_budget_acquire_until, budget_begins(),
+      r = volt_budget_acquire_until(&budget, &one_and_two, d);
+      if (r == VOLT_OK) volt_budget_release(&budget, &one_and_two), budget_happens(),
+      volt_budget_waiters(&budget) == 1, budget_ends())
+PLAIN_SCENE(volt_budget_acquire, r = volt_budget_acquire(&budget, &one_and_two);
+            if (r == VOLT_OK) volt_budget_release(&budget, &one_and_two))
+
 SCENE(volt_sem_acquire_all_until, volt_sem_init_bounded(&sem, 1);
       OK(volt_sem_try_acquire(&sem, 1)), uint32_t taken;
       r = volt_sem_acquire_all_until(&sem, &taken, d);
@@ -512,6 +534,8 @@ SCENE(volt_future_cancel, pool_begins(), volt_future_cancel(&call_of_pool.future
   X(volt_bcs_lock_run__lockfree, 0)                    \
   X(volt_sem_acquire_until, TIMED | CANCELED)          \
   X(volt_sem_acquire, CANCELED)                        \
+  X(volt_budget_acquire_until, TIMED | CANCELED)       \
+  X(volt_budget_acquire, CANCELED)                     \
   X(volt_sem_acquire_all_until, TIMED | CANCELED)      \
   X(volt_sem_acquire_all, CANCELED)                    \
   X(volt_chan_recv_until, TIMED | CANCELED)            \

@@ -39,6 +39,7 @@ static volt_token token, middle, below;
 static volt_sem sem;
 static volt_chan chan;
 static volt_chan_slot slots[2 * 2];
+static volt_budget budget;
 static volt_mailbox mailbox;
 static volt_mailbox_node *nodes[WAITERS + 1];
 static volt_permit_chan permit_chan;
@@ -242,6 +243,27 @@ static void mailbox_destroy(void) {
   volt_mailbox_destroy(&mailbox, NULL, NULL);
 }
 
+static const volt_amounts one_permit = {{1}};
+
+static void budget_init(void) {
+  static const uint64_t limit = 1;
+  volt_budget_init(&budget, 1, &limit);
+  assert_result(volt_budget_try_acquire(&budget, &one_permit), VOLT_OK);
+}
+static volt_future *budget_make(volt_future *f, uint32_t i) {
+  (void)i;
+  return volt_budget_acquire_future(f, &budget, &one_permit);
+}
+static void budget_open(void) {
+  volt_budget_close(&budget);
+}
+static void budget_lower(void) {
+  volt_budget_set_limit(&budget, 0, 0);
+}
+static void budget_destroy(void) {
+  volt_budget_destroy(&budget);
+}
+
 /* ---- the crowd ---- */
 
 /* All of them are queued, with a waker that does this. */
@@ -361,6 +383,10 @@ SUBJECT_TEST(permit_channel_closed, permit_init, permit_make, permit_open, permi
              VOLT_ECLOSED, VOLT_ECLOSED)
 SUBJECT_TEST(mailbox_closed, mailbox_init, mailbox_make, mailbox_open, mailbox_destroy,
              VOLT_ECLOSED, VOLT_ECLOSED)
+SUBJECT_TEST(budget_closed, budget_init, budget_make, budget_open, budget_destroy, VOLT_ECLOSED,
+             VOLT_ECLOSED)
+SUBJECT_TEST(budget_refused, budget_init, budget_make, budget_lower, budget_destroy, VOLT_EINVAL,
+             VOLT_EINVAL)
 
 /* ---- one receiver of a oneshot has the value, each of the others is told so ---- */
 
@@ -510,6 +536,8 @@ int main(void) {
       cmocka_unit_test(channel_closed_for_watchers),
       cmocka_unit_test(permit_channel_closed),
       cmocka_unit_test(mailbox_closed),
+      cmocka_unit_test(budget_closed),
+      cmocka_unit_test(budget_refused),
       cmocka_unit_test(one_receiver_has_the_value),
       cmocka_unit_test(each_registration_is_settled_once),
       cmocka_unit_test(a_latch_that_is_shut_again_has_let_them_go),
