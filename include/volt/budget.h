@@ -74,8 +74,7 @@ typedef struct volt_budget {
   volt_fifo_ queue; /* its rest: how many requests have passed all waiters */
   uint32_t kinds;
   uint32_t bypass;
-  VOLT_PLAIN(uint64_t)
-      left[VOLT_BUDGET_KINDS]; /* int64_t: limit less held; below zero, the excess */
+  VOLT_PLAIN(uint64_t) held[VOLT_BUDGET_KINDS];
   VOLT_PLAIN(uint64_t) limit[VOLT_BUDGET_KINDS];
   VOLT_PLAIN(const char *) name[VOLT_BUDGET_KINDS];
 } volt_budget;
@@ -85,11 +84,11 @@ VOLT_SIZE_AT_MOST_(volt_budget, 256);
  * 1..VOLT_BUDGET_KINDS; limits: 0..VOLT_BUDGET_MAX; none is checked. */
 #define VOLT_BUDGET_INIT(kinds, ...) VOLT_BUDGET_INIT_BYPASS(0, kinds, __VA_ARGS__)
 /* The same; at most k later requests pass a waiter. k: 0..VOLT_BUDGET_BYPASS_MAX, not checked. */
-#define VOLT_BUDGET_INIT_BYPASS(k, kinds, ...)                        \
-  {                                                                   \
-    VOLT_FIFO_INIT_(0), (kinds), (k), {__VA_ARGS__}, {__VA_ARGS__}, { \
-      NULL                                                            \
-    }                                                                 \
+#define VOLT_BUDGET_INIT_BYPASS(k, kinds, ...)              \
+  {                                                         \
+    VOLT_FIFO_INIT_(0), (kinds), (k), {0}, {__VA_ARGS__}, { \
+      NULL                                                  \
+    }                                                       \
   }
 
 VOLT_BEGIN_DECLS

@@ -18,7 +18,8 @@
  *   a limit was lowered and a waiter may ask for more. The value is 0.
  *
  * Invariants, whenever the lock is free. n(w): what w needs of a kind; h: the oldest waiter.
- *   B1  For each kind: held + left = limit, held >= 0. free is left, or 0 if left is below 0.
+ *   B1  Of each kind, `held` is what was granted less what was released, and free is limit - held, or 0 if
+ *       that is below 0. If EXCESS is clear, it is not.
  *   B2  QUEUED is set exactly if the FIFO is not empty.
  *   B3  If RETURNING is 0, no waiter is left that can be granted: h lacks something (free < n(h) of
  *       some kind), and none of the first VOLT_BUDGET_REACH waiters that h may still be passed by fits
@@ -99,7 +100,7 @@ void volt_budget_init_bypass(volt_budget *b, uint32_t kinds, const uint64_t *lim
     VOLT_CHECK(limit <= VOLT_BUDGET_MAX, api,
                "%p: kind %u has a limit of %" PRIu64 ", at most %" PRIu64, (void *)b, i, limit,
                VOLT_BUDGET_MAX);
-    b->left[i] = limit;
+    b->held[i] = 0;
     b->limit[i] = limit;
     b->name[i] = NULL;
   }
@@ -116,16 +117,13 @@ void volt_budget_destroy(volt_budget *b) {
 
 /* ---- amounts; the lock is held ---- */
 
+/* Below zero: the excess. */
 static int64_t budget_left(const volt_budget *b, uint32_t kind) {
-  return (int64_t)(uint64_t)b->left[kind];
+  return (int64_t)((uint64_t)b->limit[kind] - b->held[kind]);
 }
 
 static uint64_t budget_free(const volt_budget *b, uint32_t kind) {
-  return budget_left(b, kind) > 0 ? (uint64_t)b->left[kind] : 0;
-}
-
-static uint64_t budget_held(const volt_budget *b, uint32_t kind) {
-  return (uint64_t)b->limit[kind] - b->left[kind]; /* B1 */
+  return budget_left(b, kind) > 0 ? (uint64_t)budget_left(b, kind) : 0;
 }
 
 static const volt_amounts *budget_need(const volt_waiter *w) {
@@ -184,8 +182,8 @@ static bool budget_fits(const volt_budget *b, const volt_amounts *need, const vo
   return budget_first_short(b, need, aside) == b->kinds;
 }
 
-static VOLT_INLINED_ void budget_take(volt_budget *b, const volt_amounts *need) {
-  for (uint32_t i = 0; i < b->kinds; i++) b->left[i] -= need->of[i];
+static void budget_take(volt_budget *b, const volt_amounts *need) {
+  for (uint32_t i = 0; i < b->kinds; i++) b->held[i] += need->of[i];
 }
 
 static VOLT_NOINLINE VOLT_NORETURN void budget_refuse_release(const volt_budget *b, uint32_t kind,
@@ -195,21 +193,21 @@ static VOLT_NOINLINE VOLT_NORETURN void budget_refuse_release(const volt_budget 
               "%p: more is given back than is held, of kind %u%s%s (%" PRIu64
               " given back, %" PRIu64 " held)",
               (const void *)b, kind, name ? ", " : "", name ? name : "", amount,
-              budget_held(b, kind));
+              (uint64_t)b->held[kind]);
 }
 
 static VOLT_INLINED_ void budget_give(volt_budget *b, const volt_amounts *amounts) {
-  for (uint32_t i = 0; i < b->kinds; i++) {
-    if (VOLT_UNLIKELY(amounts->of[i] > budget_held(b, i)))
-      budget_refuse_release(b, i, amounts->of[i]);
+  for (size_t i = b->kinds; i > 0; i--) {
+    uint64_t held = b->held[i - 1], amount = amounts->of[i - 1];
+    if (VOLT_UNLIKELY(amount > held)) budget_refuse_release(b, (uint32_t)i - 1, amount);
+    b->held[i - 1] = held - amount;
   }
-  for (uint32_t i = 0; i < b->kinds; i++) b->left[i] += amounts->of[i];
 }
 
 /* word, with EXCESS as it is now. */
 static uint64_t budget_note_excess(const volt_budget *b, uint64_t word) {
-  uint64_t is_excess = 0;
-  for (uint32_t i = 0; i < b->kinds; i++) is_excess |= b->left[i] >> 63;
+  bool is_excess = false;
+  for (uint32_t i = 0; i < b->kinds; i++) is_excess = is_excess || b->held[i] > b->limit[i];
   return is_excess ? word | EXCESS : word & ~EXCESS;
 }
 
@@ -323,15 +321,34 @@ static VOLT_INLINED_ void budget_unlock_idle(volt_budget *b) {
   volt_fifo_unlock_exact_(&b->queue, 0);
 }
 
-/* Take these amounts if that needs no look at anything but what is left. */
-static VOLT_INLINED_ bool budget_take_fast(volt_budget *b, const volt_amounts *need) {
+/* The lock is held, and EXCESS is clear. Take what is needed, from the last kind on. Returns 0, or how many kinds
+ * were not taken: of the last of those there is too little. */
+static VOLT_INLINED_ size_t budget_take_idle(volt_budget *b, const volt_amounts *need) {
+  for (size_t i = b->kinds; i > 0; i--) {
+    uint64_t held = b->held[i - 1], wanted = need->of[i - 1];
+    if (VOLT_UNLIKELY(wanted > b->limit[i - 1] - held)) return i;
+    b->held[i - 1] = held + wanted;
+  }
+  return 0;
+}
+
+/* `first` kinds were not taken: give the others back, and release the lock. */
+static void budget_untake_and_unlock(volt_budget *b, const volt_amounts *need, size_t first) {
+  for (size_t i = first; i < b->kinds; i++) b->held[i] -= need->of[i];
+  budget_unlock_idle(b);
+}
+
+/* Take these amounts if nothing is on and all are there. */
+static bool budget_take_fast(volt_budget *b, const volt_amounts *need) {
   budget_check_kinds(b, need);
   if (!budget_lock_idle(b)) return false;
-  uint32_t kinds = b->kinds, i = 0;
-  while (i < kinds && need->of[i] <= b->left[i]) i++; /* none is below zero: EXCESS is clear */
-  if (i == kinds) budget_take(b, need);
-  budget_unlock_idle(b);
-  return i == kinds;
+  size_t first = budget_take_idle(b, need);
+  if (first > 0) {
+    budget_untake_and_unlock(b, need, first);
+  } else {
+    budget_unlock_idle(b);
+  }
+  return first == 0;
 }
 
 /* The lock is held. Take what is needed if it may be taken now. */
@@ -407,12 +424,12 @@ static VOLT_NOINLINE void budget_release_slow(volt_budget *b, const volt_amounts
 
 void volt_budget_release(volt_budget *b, const volt_amounts *amounts) {
   budget_check_kinds(b, amounts);
-  if (!budget_lock_idle(b)) {
+  if (budget_lock_idle(b)) {
+    budget_give(b, amounts);
+    budget_unlock_idle(b); /* R2: the last access to *b */
+  } else {
     budget_release_slow(b, amounts);
-    return;
   }
-  budget_give(b, amounts);
-  budget_unlock_idle(b); /* R2: the last access to *b */
 }
 
 void volt_budget_close(volt_budget *b) {
@@ -430,7 +447,6 @@ void volt_budget_set_limit(volt_budget *b, uint32_t kind, uint64_t limit) {
              VOLT_BUDGET_MAX);
   volt_fifo_lock_(&b->queue, &word);
   if (limit < b->limit[kind]) word |= NARROWED; /* R7 */
-  b->left[kind] += limit - b->limit[kind];      /* B1, modulo 2^64 */
   b->limit[kind] = limit;
   budget_serve_and_unlock(b, budget_note_excess(b, word));
 }
@@ -469,7 +485,7 @@ uint64_t volt_budget_held(const volt_budget *inspected, uint32_t kind) {
   uint64_t word;
   budget_check_kind(inspected, kind);
   volt_budget *b = budget_read_begin(inspected, &word);
-  uint64_t held = budget_held(b, kind);
+  uint64_t held = b->held[kind];
   budget_read_end(b, word);
   return held;
 }
@@ -519,7 +535,7 @@ void volt_budget_inspect(const volt_budget *inspected, volt_budget_state *state)
     uint64_t wanted = head && i < b->kinds ? budget_need(head)->of[i] : 0;
     kind->name = b->name[i];
     kind->limit = b->limit[i];
-    kind->held = budget_held(b, i);
+    kind->held = b->held[i];
     kind->free = budget_free(b, i);
     kind->excess = budget_excess(b, i);
     kind->aside = wanted < kind->free ? wanted : kind->free;
@@ -633,9 +649,9 @@ static void budget_describe(volt_future *f, volt_description_ *description) {
   volt_describe_queue_(description, &b->queue, VOLT_ENDS_UNKNOWN_);
   for (uint32_t i = 0; i < b->kinds; i++) {
     char unnamed[16];
-    uint64_t left = volt_racy_load_64_(&b->left[i]), limit = volt_racy_load_64_(&b->limit[i]);
+    uint64_t held = volt_racy_load_64_(&b->held[i]), limit = volt_racy_load_64_(&b->limit[i]);
     const char *name = (const char *)volt_racy_load_pointer_(&b->name[i]);
-    uint64_t there = (int64_t)left > 0 ? left : 0;
+    uint64_t there = held < limit ? limit - held : 0;
     if (need->of[i] <= there) continue;
     volt_describe_state_(description, "%s: %" PRIu64 " wanted, %" PRIu64 " of %" PRIu64 " free",
                          budget_kind_name(name, i, unnamed), need->of[i], there, limit);
@@ -689,7 +705,20 @@ static VOLT_NOINLINE int budget_block(volt_budget *b, const volt_amounts *need,
   return volt_future_wait_until(volt_budget_acquire_future(&f, b, need), deadline_ns);
 }
 
+/* The lock is held, and there was too little, as budget_take_idle() says. */
+static VOLT_NOINLINE int budget_untake_and_block(volt_budget *b, const volt_amounts *need,
+                                                 uint64_t deadline_ns, size_t first) {
+  budget_untake_and_unlock(b, need, first);
+  return budget_block(b, need, deadline_ns);
+}
+
+/* All calls are at the end, so that the usual path saves no registers. */
 int volt_budget_acquire_until(volt_budget *b, const volt_amounts *need, uint64_t deadline_ns) {
   volt_check_blocks_("volt_budget_acquire_until", deadline_ns);
-  return budget_take_fast(b, need) ? (int)VOLT_OK : budget_block(b, need, deadline_ns);
+  budget_check_kinds(b, need);
+  if (!budget_lock_idle(b)) return budget_block(b, need, deadline_ns);
+  size_t first = budget_take_idle(b, need);
+  if (VOLT_UNLIKELY(first > 0)) return budget_untake_and_block(b, need, deadline_ns, first);
+  budget_unlock_idle(b);
+  return VOLT_OK;
 }

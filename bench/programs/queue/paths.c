@@ -35,6 +35,7 @@ static union object {
   char line[64];
   VOLT_ATOMIC(uint64_t) word;
   volt_sem sem;
+  volt_budget budget;
   volt_mutex mutex;
   volt_rwlock rwlock;
   volt_chan chan;
@@ -100,6 +101,22 @@ CPP_PATH(chan)
 #else
 static uint64_t element;
 
+/* Of one kind, and of three. */
+static const volt_amounts of_one = {{2}}, of_three = {{2, 2, 2}};
+
+static void init_budgets(uint32_t kinds) {
+  static const uint64_t limits[] = {8, 8, 8};
+  for (unsigned i = 0; i < OBJECTS; i++) volt_budget_init(&objects[i].budget, kinds, limits);
+}
+
+static void init_budgets_of_one(void) {
+  init_budgets(1);
+}
+
+static void init_budgets_of_three(void) {
+  init_budgets(3);
+}
+
 static void bare_take(union object *o) {
   uint64_t seen = 0;
   (void)volt_cas_acquire(&o->word, &seen, 1);
@@ -124,6 +141,10 @@ PATH(volt_sem_try, ignore_result(volt_sem_try_acquire(&o->sem, 1)), volt_sem_rel
 PATH(volt_sem, ignore_result(volt_sem_acquire(&o->sem, 1)), volt_sem_release(&o->sem, 1))
 PATH(volt_sem_future, poll_once(volt_sem_acquire_future(&future, &o->sem, 1)),
      volt_sem_release(&o->sem, 1))
+PATH(volt_budget, ignore_result(volt_budget_acquire(&o->budget, &of_one)),
+     volt_budget_release(&o->budget, &of_one))
+PATH(volt_budget_of_three, ignore_result(volt_budget_acquire(&o->budget, &of_three)),
+     volt_budget_release(&o->budget, &of_three))
 PATH(volt_mutex, ignore_result(volt_mutex_lock_until(&o->mutex, VOLT_NO_DEADLINE)),
      volt_mutex_unlock(&o->mutex))
 PATH(volt_read, ignore_result(volt_rwlock_read_until(&o->rwlock, VOLT_NO_DEADLINE)),
@@ -188,6 +209,9 @@ static const struct path {
 #ifdef PATHS_CLUSTER
     {"volt_cluster_acquire_future", init_cluster, cluster_path_take, cluster_path_pair},
 #endif
+    {"volt_budget_acquire", init_budgets_of_one, volt_budget_take, volt_budget_pair},
+    {"volt_budget_acquire_of_three", init_budgets_of_three, volt_budget_of_three_take,
+     volt_budget_of_three_pair},
     {"sem_wait", init_sem_ts, sem_t_take, sem_t_pair},
     {"volt_mutex_lock_until", init_nothing, volt_mutex_take, volt_mutex_pair},
     {"pthread_mutex_lock", init_nothing, pthread_mutex_take, pthread_mutex_pair},

@@ -28,7 +28,7 @@ struct budget_model : model {
     volt_budget_destroy(b);
     poison(&b->queue);
     for (uint32_t i = 0; i < VOLT_BUDGET_KINDS; i++) {
-      b->left[i] = 0xdead;
+      b->held[i] = 0xdead;
       b->limit[i] = 0xdead;
     }
     delete b;
@@ -226,7 +226,8 @@ struct budget_release_x_try_and_free : budget_release_x_free {
 };
 MODEL(budget_release_x_try_and_free, 2, full)
 
-// R2: two waiters are two batches; the first one ends it when both have completed.
+// R2: two waiters are two batches; the first one ends it when both have completed, maybe before the thread of the first
+// batch has come back.
 struct budget_batches_x_free : budget_model {
   budget_batches_x_free() : budget_model(2, 1) {
     EXPECT(try_it(2, 0) == VOLT_OK);
@@ -236,6 +237,7 @@ struct budget_batches_x_free : budget_model {
     if (index == 0) {
       give(2, 0);
     } else if (look(0) == VOLT_OK) {
+      give(1, 0); // which may grant the second, before the other thread comes back for it
       if (look(1) == VOLT_OK) end();
     }
   }
@@ -352,6 +354,21 @@ struct budget_limit_x_release : budget_model {
 };
 MODEL(budget_limit_x_release, 2, bounded)
 
+// B1: nothing is taken while more is held than the limit.
+struct budget_limit_x_try : budget_model {
+  budget_limit_x_try() : budget_model(2, 1) {
+    EXPECT(try_it(2, 0) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_budget_set_limit(b, 0, 1);
+    if (index == 1) EXPECT(try_it(1, 0) == VOLT_EAGAIN);
+  }
+  void check() override {
+    EXPECT(try_it(1, 0) == VOLT_EAGAIN && holds(2, 0) && volt_budget_excess(b, 0) == 1);
+  }
+};
+MODEL(budget_limit_x_try, 2, full)
+
 struct budget_limit_up_x_acquire : budget_model {
   void thread(unsigned index) override {
     if (index == 0) volt_budget_set_limit(b, 0, 2);
@@ -442,6 +459,19 @@ struct budget_close_x_acquire : budget_model {
   }
 };
 MODEL(budget_close_x_acquire, 2, full)
+
+// C1: who sees that it is closed, sees what came before.
+struct budget_close_x_read : budget_model {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      message = 1;
+      volt_budget_close(b);
+    } else if (volt_budget_is_closed(b)) {
+      EXPECT(message == 1 && try_it(1, 1) == VOLT_ECLOSED);
+    }
+  }
+};
+MODEL(budget_close_x_read, 2, full)
 
 // B4: at most k pass, whoever they are.
 struct budget_two_pass : budget_model {
