@@ -3,6 +3,8 @@
 ## bench all --save       write every page of bench/results again: ./x results says which are older than their sources
 ## bench figures          measure every figure again that docs/ quotes
 ## bench bcs [--save] [OPT...] batched critical sections alone, in full, with plots
+## bench budget [MS]      several things at once: what becomes of a request for all of them, beside std::scoped_lock and the way of
+##                        WaitForMultipleObjects; eight threads that contend, beside a semaphore
 ## bench bypass [--save] [--before COMMIT] [OPT...] locks whose oldest waiter may be passed:
 ##                        throughput and waits against k; --before: beside those of that commit
 ## bench io [--save] [OPT...] servers beside raw epoll, raw io_uring, libuv, Tokio, Asio, Go, libevent,
@@ -20,7 +22,7 @@
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    all | bcs | bypass | figures | gate | io | queue | ring | sight | spins | unpark | watched | ways)
+    all | bcs | budget | bypass | figures | gate | io | queue | ring | sight | spins | unpark | watched | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -342,6 +344,15 @@ bench_spins() {
   need @build
   mkdir -p results
   bench/programs/spins.sh build/spins "$@" | tee results/spins.txt
+}
+
+bench_budget() {
+  at_most 1 "$@"
+  is_number "${1:-1}" || wrong "not a number of milliseconds: $1"
+  need @build
+  build bench bench-budget
+  mkdir -p results
+  "$(build_dir bench)/bench/bench-budget" "$@" | tee results/budget.txt
 }
 
 bench_unpark() {

@@ -36,6 +36,7 @@ bench gate | bench gate --rounds 1 --seconds 1 --warm 1
 bench ways | bench ways --rounds 1 --percent 1
 bench queue | bench queue --rounds 1 --percent 1
 bench ring | bench ring 1
+bench budget | bench budget 20
 bench spins | bench spins 1
 bench sight | bench sight --rounds 1 --percent 1
 bench unpark | bench unpark
