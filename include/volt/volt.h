@@ -13,6 +13,7 @@
  * - counts.h: how often threads and tasks have waited, and for how long
  * - future.h: one pollable operation, the same for every primitive
  * - latch.h: wait until a count has come down to zero (a latch; Go's wait group)
+ * - lock_all.h: several mutexes and semaphores, locked together, where they are not in one budget
  * - loop.h: wait for futures in an event loop that is not of volt (epoll, libuv, a toolkit's)
  * - mailbox.h: an unbounded channel of nodes in their senders' memory, whose receivers can wait
  * - mpsc.h: an intrusive queue of many producers and one consumer, and the actor on it
@@ -51,6 +52,7 @@
 #include "counts.h"
 #include "future.h"
 #include "latch.h"
+#include "lock_all.h"
 #include "loop.h"
 #include "mailbox.h"
 #include "mpsc.h"

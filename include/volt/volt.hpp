@@ -20,6 +20,7 @@
 #include "cpp/deadline.hpp"
 #include "cpp/fiber.hpp"
 #include "cpp/group.hpp"
+#include "cpp/lock_all.hpp"
 #include "cpp/mailbox.hpp"
 #include "cpp/mutex.hpp"
 #include "cpp/operation.hpp"

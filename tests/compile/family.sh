@@ -10,6 +10,7 @@ declare -A no_primitive=(
   [base]='of all' [volt]='includes all'
   [bcs]='includes two' [waiter]='of all' [waker]='of all' [future]='of all' [park]='blocks a thread'
   [async]='awaits futures' [select]='of futures' [time]='of futures' [loop]='polls futures'
+  [lock_all]='of mutexes and semaphores: see docs/primitives/lock_all.md'
   [timer]='see docs/design.md' [bcs_lock]='see docs/bcs.md' [bcs_queue]='see docs/bcs.md'
   [mpsc]='see docs/bcs.md' [task]='see docs/runtime.md' [runtime]='see docs/runtime.md'
   [fiber]='see docs/fiber.md'

@@ -185,6 +185,25 @@ static void volt_sharded_rwlock_write_future_is_described(void **state) {
   volt_sharded_rwlock_read_unlock(&s, 1);
 }
 
+static void volt_lock_all_future_is_described(void **state) {
+  (void)state;
+  volt_mutex mutexes[2] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
+  volt_lockable both[] = {{.mutex = &mutexes[0]}, {.mutex = &mutexes[1]}};
+  volt_lock_all_op op;
+  volt_description_ description;
+  assert_result(volt_mutex_try_lock(&mutexes[1]), VOLT_OK);
+  (void)described_waiting(&p, volt_lock_all_future(&op, both, 2));
+  volt_describe_(&op.future, &description);
+  assert_string_equal(description.operation, "volt_lock_all");
+  assert_int_equal(description.ends, VOLT_ENDS_INNER_);
+  assert_string_equal(description.state, "has 1 of 2 objects");
+  volt_describe_(volt_future_inside_(&op.future, 0), &description);
+  described_expect(&description, "volt_mutex_lock", "mutex", &mutexes[1], VOLT_ENDS_HOLDERS_);
+  assert_null(volt_future_inside_(&op.future, 1));
+  described_end(&p, &op.future);
+  volt_mutex_unlock(&mutexes[1]);
+}
+
 static volt_permit_chan permit_chan;
 
 static void permit_chan_begin(void) {
@@ -345,6 +364,7 @@ int main(void) {
       TEST(volt_cond_wait_future_is_described),
       TEST(volt_sharded_rwlock_read_future_is_described),
       TEST(volt_sharded_rwlock_write_future_is_described),
+      TEST(volt_lock_all_future_is_described),
       TEST(volt_permit_chan_recv_future_is_described),
       TEST(volt_permit_chan_reserve_future_is_described),
       TEST(volt_bcs_lock_run_future_is_described),

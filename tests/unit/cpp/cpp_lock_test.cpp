@@ -289,6 +289,25 @@ TEST(an_operation_that_cannot_be_waited_for_is_none_of_them) {
   EXPECT(inside.wait());
 }
 
+TEST(several_objects_are_locked_at_once) {
+  volt::mutex one, two;
+  volt::semaphore pool(3);
+  {
+    auto all = volt::lock_all(two, volt::permits_of(pool, 2), one).wait();
+    EXPECT(all && one.is_locked() && two.is_locked() && pool.available() == 1);
+    EXPECT_CODE(volt::lock_all(one, two).result_now().code(), VOLT_EAGAIN);
+    EXPECT_CODE(volt::lock_all(volt::permits_of(pool), one).result_for(1us).code(), VOLT_ETIMEDOUT);
+    EXPECT(pool.available() == 1);
+    auto moved = std::move(all);
+    EXPECT(!all && moved);
+    moved.unlock();
+    EXPECT(!moved && !one.is_locked() && pool.available() == 3);
+    all = volt::lock_all(one, two, volt::permits_of(pool, 3)).wait();
+    EXPECT(pool.available() == 0);
+  }
+  EXPECT(!one.is_locked() && !two.is_locked() && pool.available() == 3);
+}
+
 int main() {
   return run_unit_tests();
 }

@@ -55,6 +55,18 @@ SCENE(an_acquire_of_amounts) {
   }
 };
 
+SCENE(a_lock_of_all) {
+  volt::mutex m;
+  volt::semaphore s{1};
+  volt::permits held{s};
+  auto operation() {
+    return volt::lock_all(m, volt::permits_of(s));
+  }
+  void let() override {
+    held.release();
+  }
+};
+
 SCENE(a_read) {
   volt::rwlock rw;
   volt::write_lock held = rw.write().wait();
@@ -432,6 +444,7 @@ static const std::vector<maker> makers = {
     OF(an_acquire),
     OF(an_acquire_all),
     OF(an_acquire_of_amounts),
+    OF(a_lock_of_all),
     OF(a_read),
     OF(a_write),
     OF(a_cond),

@@ -243,6 +243,30 @@ SCENE(volt_budget_acquire_until, budget_begins(),
 PLAIN_SCENE(volt_budget_acquire, r = volt_budget_acquire(&budget, &one_and_two);
             if (r == VOLT_OK) volt_budget_release(&budget, &one_and_two))
 
+static volt_lockable both[2], first[1];
+static bool is_first_held;
+static void lock_all_begins(void) {
+  const volt_lockable all[] = {{.mutex = &mutex}, {.sem = &sem, .permits = 1}};
+  volt_mutex_init(&mutex);
+  volt_sem_init_bounded(&sem, 1);
+  memcpy((void *)both, all, sizeof both);
+  first[0] = all[0];
+  MUST(volt_try_lock_all(first, 1));
+  is_first_held = true;
+}
+static void lock_all_happens(void) {
+  if (is_first_held) volt_unlock_all(first, 1);
+  is_first_held = false;
+}
+static void lock_all_ends(void) {
+  volt_mutex_destroy(&mutex);
+  volt_sem_destroy(&sem);
+}
+SCENE(volt_lock_all_until, lock_all_begins(), r = volt_lock_all_until(both, 2, d);
+      if (r == VOLT_OK) volt_unlock_all(both, 2), lock_all_happens(),
+      volt_mutex_waiters(&mutex) == 1, lock_all_ends())
+PLAIN_SCENE(volt_lock_all, r = volt_lock_all(both, 2); if (r == VOLT_OK) volt_unlock_all(both, 2))
+
 SCENE(volt_sem_acquire_all_until, volt_sem_init_bounded(&sem, 1);
       OK(volt_sem_try_acquire(&sem, 1)), uint32_t taken;
       r = volt_sem_acquire_all_until(&sem, &taken, d);
@@ -536,6 +560,8 @@ SCENE(volt_future_cancel, pool_begins(), volt_future_cancel(&call_of_pool.future
   X(volt_sem_acquire, CANCELED)                        \
   X(volt_budget_acquire_until, TIMED | CANCELED)       \
   X(volt_budget_acquire, CANCELED)                     \
+  X(volt_lock_all_until, TIMED | CANCELED)             \
+  X(volt_lock_all, CANCELED)                           \
   X(volt_sem_acquire_all_until, TIMED | CANCELED)      \
   X(volt_sem_acquire_all, CANCELED)                    \
   X(volt_chan_recv_until, TIMED | CANCELED)            \
