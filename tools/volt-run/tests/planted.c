@@ -16,7 +16,8 @@
  *   strict          what glibc does at the edges: small stacks, times that are none, a cancel before a semaphore that
  *                   is free, more locks than are noted, a read-write lock that another thread gives back
  *   orders SEED     2 to 5 locks in orders that could deadlock, and do not: mutexes and read-write locks
- *   orders-HOW SEED the same with something that keeps them from it: gate, try, timed, alone, again, readers, before
+ *   orders-HOW SEED the same with something that keeps them from it: gate, try, timed, alone, again, readers, before,
+ *                   foreign (a mutex that another thread has given back)
  *   orders-condition  a mutex that a wait for a condition takes again, while another lock is held
  *   orders-memory   two orders of mutexes that no call initialises, in memory that is given back in between
  *   reports         one that is asked for reports, and counts the children that it sees end
@@ -922,6 +923,39 @@ static int orders_before(void) {
   return 0;
 }
 
+static void *gives_back(void *ctx) {
+  (void)ctx;
+  pthread_mutex_unlock(&left);
+  return NULL;
+}
+
+static void *takes_right_and_left(void *ctx) {
+  (void)ctx;
+  pthread_mutex_lock(&right);
+  pthread_mutex_lock(&left);
+  pthread_mutex_unlock(&left);
+  pthread_mutex_unlock(&right);
+  return NULL;
+}
+
+static int orders_foreign(void) {
+  pthread_t thread, other;
+  pthread_barrier_init(&stays, NULL, 2);
+  REQUIRE(pthread_create(&other, NULL, stays_there, NULL) == 0);
+  pthread_barrier_wait(&stays);
+  pthread_mutex_lock(&left);
+  REQUIRE(pthread_create(&thread, NULL, gives_back, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  for (int i = 0; i < 3; i++) {
+    pthread_mutex_lock(&right);
+    pthread_mutex_unlock(&right);
+  }
+  REQUIRE(pthread_create(&thread, NULL, takes_right_and_left, NULL) == 0);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  pthread_barrier_wait(&stays);
+  return pthread_join(other, NULL);
+}
+
 static void *comes_back(void *ctx) {
   const struct timespec past = {1, 0};
   (void)ctx;
@@ -995,6 +1029,7 @@ int main(int argc, char **argv) {
                 {"orders-readers", orders_readers},
                 {"orders-before", orders_before},
                 {"orders-condition", orders_condition},
+                {"orders-foreign", orders_foreign},
                 {"orders-memory", orders_memory},
                 {"reports", reports},
                 {"names", names},

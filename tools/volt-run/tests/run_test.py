@@ -209,8 +209,9 @@ def orders_of_two():
 
 
 def no_order():
-    """orders that could not: a gate, calls that do not wait for ever, one thread, locks made anew, readers, no other thread yet"""
-    ways = ("gate", "try", "timed", "alone", "again", "readers", "before")
+    """orders that could not: a gate, calls that do not wait for ever, one thread, locks made anew, readers, no other thread yet,
+    a mutex that another thread has given back"""
+    ways = ("gate", "try", "timed", "alone", "again", "readers", "before", "foreign")
     count = 100 if WHOLE else 2 * len(ways)
     for seed in range(SEED, SEED + count):
         how = ways[seed % len(ways)]

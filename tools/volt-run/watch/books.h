@@ -215,7 +215,7 @@ uint32_t books_owner(const struct books_lock *l);
 /* Another thread has joined the one with this handle. */
 void books_joined(uintptr_t handle);
 
-/* Whether no other thread is there that has ever taken a lock. */
+/* Whether each other thread that has ever taken a lock has been joined. */
 bool books_is_alone(const struct books_thread *self);
 
 /* In the child of a fork: only the thread that calls is there. */

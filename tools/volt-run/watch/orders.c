@@ -20,11 +20,14 @@
  *       entry; its own one stays as it is, and is not whole.
  *   R2  Interleaving: two threads keep a stack in one place. Prevented by: the second one takes the next place.
  *   R3  Interleaving: a report is made while an entry is written. Prevented by: `is_whole` is set last. */
+#define _GNU_SOURCE
 #include "watch/orders.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "watch/wait.h"
 
 enum { ORDERS_PROBES = 64, ORDERS_TRIES = 4, ORDERS_STACKS = 4, ORDERS_WANTED = 4096 };
 
@@ -238,6 +241,7 @@ void orders_note(struct books_thread *self, uint32_t held, uint32_t lock, enum b
   uint32_t known = (uint32_t)own | 1, alone = (uint32_t)orders_mix(own, begun) | 1;
   uint32_t *cached = orders_cached(self, own, known, alone);
   if (__builtin_expect(*cached == known || *cached == alone, 1)) return;
+  if (held_forget(self)) return; /* the next time it is another order */
   int error = errno;
   bool is_known = orders_are_put(&t), is_alone = !is_known && books_is_alone(self);
   if (is_known || is_alone || orders_put(&t)) {

@@ -77,16 +77,12 @@ void books_joined(uintptr_t handle) {
 }
 
 bool books_is_alone(const struct books_thread *self) {
-  int error = errno;
   uint32_t count = atomic_load(&watch_books->thread_count);
-  bool is_alone = true;
-  for (uint32_t i = 1; i <= count && i <= BOOKS_THREADS && is_alone; i++) {
+  for (uint32_t i = 1; i <= count && i <= BOOKS_THREADS; i++) {
     const struct books_thread *t = &watch_books->thread[i];
-    int32_t tid = atomic_load(&t->tid);
-    is_alone = t == self || tid == 0 || atomic_load(&t->is_joined) || kernel_is_gone(tid);
+    if (t != self && atomic_load(&t->tid) && !atomic_load(&t->is_joined)) return false;
   }
-  errno = error;
-  return is_alone;
+  return true;
 }
 
 void books_forked(void) {

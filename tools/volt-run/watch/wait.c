@@ -195,6 +195,21 @@ enum books_how held_remove(struct books_thread *self, uint32_t lock, uintptr_t a
   return how;
 }
 
+bool held_forget(struct books_thread *self) {
+  uint32_t held = atomic_load_explicit(&self->held_count, memory_order_relaxed), left = 0;
+  for (uint32_t i = 0; i < held; i++) {
+    const struct books_held *h = &self->held[i];
+    const struct books_lock *l = books_lock(h->lock);
+    bool is_same = atomic_load_explicit(&l->generation, memory_order_relaxed) == h->generation;
+    bool is_own = h->how == BOOKS_LOCKS_IT
+                      ? atomic_load_explicit(&l->owner, memory_order_relaxed) == books_tag(self)
+                      : !(atomic_load_explicit(&l->flags, memory_order_relaxed) & BOOKS_IS_UNKNOWN);
+    if (is_same && is_own) self->held[left++] = *h;
+  }
+  if (left < held) atomic_store_explicit(&self->held_count, left, memory_order_release);
+  return left < held;
+}
+
 /* ---- faults ---- */
 
 void wait_note_fault(struct books_thread *self, uint32_t lock, enum books_fault fault,

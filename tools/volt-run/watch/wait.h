@@ -37,6 +37,9 @@ void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool
 /* Before the lock is given back. Returns how it was held; BOOKS_RUNS: this thread did not hold it. */
 enum books_how held_remove(struct books_thread *self, uint32_t lock, uintptr_t at);
 
+/* Leave out what another thread has given back, and objects that are no more. Returns whether there were any. */
+bool held_forget(struct books_thread *self);
+
 /* The program has done what it must not. */
 void wait_note_fault(struct books_thread *self, uint32_t lock, enum books_fault fault,
                      uintptr_t at);
