@@ -15,7 +15,7 @@ enum {
   BOOKS_ORDER_SLOTS = 2 * BOOKS_ORDERS,
   BOOKS_ORDER_HELD = 6,       /* locks that were held at that time */
   BOOKS_ORDER_THREADS = 8,    /* that are kept of one order */
-  BOOKS_ORDERS_CACHED = 4096, /* that a thread finds at once */
+  BOOKS_ORDERS_CACHED = 8192, /* that a thread finds at once */
   BOOKS_STACKS = 4096         /* of orders; one that is there is not kept twice */
 };
 
