@@ -132,6 +132,15 @@ def programs():
     return ", ".join(tried)
 
 
+def python_tests():
+    """Python's own tests of its threads and queues"""
+    for way in ("fair", "bypass"):
+        run = Run(way, "python3", "-m", "test", "test_thread", "test_queue")
+        if b"No module named test" in run.err:
+            return "there are none"
+        require((run.code, run.deadlocks) == (0, []), f"{way}: {run.out[-500:]} {run.err[-500:]}")
+
+
 def command_line():
     """what it is not is refused, with words"""
     for options, words in ((("--bypass", "256"), "bypass"), (("--bypass", "x"), "bypass"),
@@ -147,7 +156,7 @@ def command_line():
 
 def main():
     failures = 0
-    for check in (same, served_alone, order, cxx, planted, books, programs, command_line) + ((more_rounds,) * WHOLE):
+    for check in (same, served_alone, order, cxx, planted, books, programs, command_line) + ((more_rounds, python_tests) * WHOLE):
         try:
             said = check()
             print(f"ok: {check.__doc__}{f': {said}' if said else ''}", flush=True)
