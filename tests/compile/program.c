@@ -12,6 +12,7 @@ static volt_sem ready = VOLT_SEM_INIT(0);
 static volt_sem bounded = VOLT_SEM_INIT_BOUNDED(1);
 static volt_mutex mutex = VOLT_MUTEX_INIT;
 static volt_rwlock rwlock = VOLT_RWLOCK_INIT;
+static const volt_amounts one_each = {{1, 1}}; /* as in the unit test of budgets */
 static int failures;
 
 static void expect(bool right, const char *what) {
