@@ -264,7 +264,7 @@ endfunction()
 # with the ending of C++ (_test.cpp for _test.c), named <kind>.<name>, whatever its room,
 # and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The C files
 # here, which are in no room, are shared by all of them and do not know which engine they test. Tests of libvolt-io and
-# libvolt-cluster are left out where these are.
+# libvolt-cluster and libvolt-tls are left out where these are.
 # A test of all loops is built and run with each, as <kind>.<name>.<loop>.
 # <kind>_tests builds all of them.
 # volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
@@ -290,6 +290,10 @@ function(volt_tests kind ending)
     if(of_cluster AND NOT VOLT_CLUSTER)
       continue()
     endif()
+    file(STRINGS "${source}" of_tls REGEX "^#include ([<]volt/tls[.]|\"tls_scene[.]h)")
+    if(of_tls AND NOT VOLT_TLS)
+      continue()
+    endif()
     volt_lacks_asio(lacks_asio ${kind}.${name} "${source}")
     if(lacks_asio)
       continue()
@@ -311,6 +315,9 @@ function(volt_tests kind ending)
         target_link_libraries(${target} PRIVATE volt_rt_static volt_test_headers ${arg_SUPPORT})
         if(of_cluster)
           target_link_libraries(${target} PRIVATE volt_cluster_static)
+        endif()
+        if(of_tls)
+          target_link_libraries(${target} PRIVATE volt_tls_static PkgConfig::OPENSSL3)
         endif()
         add_dependencies(${kind}_tests ${target})
         if(back_ends)

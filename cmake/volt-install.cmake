@@ -10,6 +10,9 @@ endif()
 if(VOLT_CLUSTER)
   list(APPEND installed cluster)
 endif()
+if(VOLT_TLS)
+  list(APPEND installed tls)
+endif()
 list(TRANSFORM installed REPLACE "(.+)" "volt_\\1_static;volt_\\1_shared" OUTPUT_VARIABLE targets)
 install(TARGETS ${targets} EXPORT volt${volt_suffix}-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"

@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LIBRARIES = ('sync', 'rt', 'io', 'cluster')
-OF_A_LIBRARY = re.compile(r'libvolt-(?:sync|rt|io|cluster)[0-9.]+\.(?:install|symbols)')
+LIBRARIES = ('sync', 'rt', 'io', 'cluster', 'tls')
+OF_A_LIBRARY = re.compile(r'libvolt-(?:sync|rt|io|cluster|tls)[0-9.]+\.(?:install|symbols)')
 
 
 def version_of(root):

@@ -77,7 +77,8 @@
   X(VOLT_ESTALLED, -7, "stalled: what has to come first does not come")    \
   X(VOLT_ELAGGED, -8, "values were overwritten before they were received") \
   X(VOLT_EEMPTY, -9, "there is nothing in it")                             \
-  VOLT_RESULTS_OF_CLUSTER_(X)
+  VOLT_RESULTS_OF_CLUSTER_(X)                                              \
+  VOLT_RESULTS_OF_TLS_(X)
 
 /* Those of volt/cluster.h and what is on it. */
 #define VOLT_RESULTS_OF_CLUSTER_(X)                                                                \
@@ -91,6 +92,17 @@
   X(VOLT_CLUSTER_EERA, -519, "the ensemble is older than what this host has seen")                 \
   X(VOLT_CLUSTER_EUNDONE, -520, "another action of the same transaction failed")                   \
   X(VOLT_CLUSTER_ENOTEMPTY, -521, "the node has children")
+
+/* Those of volt/tls.h. */
+#define VOLT_RESULTS_OF_TLS_(X)                                                    \
+  X(VOLT_TLS_EEXPIRED, -768, "the peer's certificate has expired")                 \
+  X(VOLT_TLS_ENOTYET, -769, "the peer's certificate is not valid yet")             \
+  X(VOLT_TLS_ENAME, -770, "the peer's certificate is for another name")            \
+  X(VOLT_TLS_EUNTRUSTED, -771, "the peer's certificate is not trusted")            \
+  X(VOLT_TLS_EREVOKED, -772, "the peer's certificate was revoked")                 \
+  X(VOLT_TLS_EPROTOCOL, -773, "what the peer has sent breaks the protocol of TLS") \
+  X(VOLT_TLS_ETRUNCATED, -774, "the connection ended without the end of TLS")      \
+  X(VOLT_TLS_EREFUSED, -775, "the peer has refused, by an alert")
 
 enum volt_result {
 #define VOLT_RESULT_ENUM_(code, value, text) code = value,

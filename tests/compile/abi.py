@@ -22,11 +22,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = 'src/volt.abi'
 HEADERS = {'rt': ('bridge.h', 'task.h', 'runtime.h', 'fiber.h', 'sight.h'),
            'io': ('io.h', 'net.h', 'process.h', 'simulated.h'),
-           'cluster': ('cluster.h', 'cluster_backend.h', 'ensemble.h')}
+           'cluster': ('cluster.h', 'cluster_backend.h', 'ensemble.h'),
+           'tls': ('tls.h',)}
 FOREIGN = ('uv.h', 'glib.h', 'event.h', 'ev.h', 'epoll.h')  # of no library: each needs another's headers
 PRIVATE = 'VOLT_PRIVATE'  # the node of what a library takes from the internal headers of another
-LIBRARIES = ('sync', 'rt', 'io', 'cluster')
-ROOMS = {'rt': 'rt', 'sight': 'rt', 'io': 'io', 'cluster': 'cluster'}  # all others: libvolt-sync
+LIBRARIES = ('sync', 'rt', 'io', 'cluster', 'tls')
+ROOMS = {'rt': 'rt', 'sight': 'rt', 'io': 'io', 'cluster': 'cluster', 'tls': 'tls'}  # all others: libvolt-sync
 LIST_HEAD = '''\
 # What the libraries export: library, version node, function with its type. Written by ./x abi --update,
 # held against the headers, the symbol maps and the libraries by the tests. A name never leaves its

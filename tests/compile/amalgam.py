@@ -28,7 +28,7 @@ READS_WITHOUT = os.uname().machine == 'x86_64'  # an address
 WHOLE = fiber_switch.WHOLE
 STRICT = ('-Wall', '-Wextra', '-Werror')
 ROOMS = ('core', 'sync', 'bcs', 'async', 'rt', 'sight', 'io')
-OF_CLUSTER = {'cluster.h', 'cluster_backend.h', 'ensemble.h'}
+OF_OTHERS = {'cluster.h', 'cluster_backend.h', 'ensemble.h', 'tls.h'}
 # The functions that may have the address of a variable of a thread. Those of sight's own thread, and of a worker's
 # signal handler, wait in no fiber.
 ASKS = re.compile(r'volt_thread_\w+|volt_party_slot_|volt_wait_times_begin_|locals_after_fork'
@@ -92,7 +92,7 @@ def check_text(files):
         if licence != words[-len(licence):]:
             sys.exit(f'{name} does not begin with the licence')
     check_parts('volt.h', files, [p for p in (ROOT / 'include/volt').glob('**/*.h')
-                                  if p.name not in OF_CLUSTER and p != ROOT / 'include/volt/volt.h'])
+                                  if p.name not in OF_OTHERS and p != ROOT / 'include/volt/volt.h'])
     check_parts('volt.hpp', files, [p for p in (ROOT / 'include/volt').glob('**/*.hpp')
                                     if not p.name.startswith('asio')])  # those stand on Asio's
     check_parts('volt.c', files, [p for room in ROOMS for p in (ROOT / 'src' / room).glob('**/*.[ch]')],
@@ -183,7 +183,7 @@ def unit_tests(directory):
     """What the unit tests have of volt's public headers, they have of volt.h; with I/O those that it is of."""
     for source in sorted((ROOT / 'tests/unit').glob('*/*_test.c')):
         text = source.read_text()
-        if source.parent.name == 'cluster' or 'LOOPS:' in text:  # of each loop's library
+        if source.parent.name in ('cluster', 'tls') or 'LOOPS:' in text:  # of each loop's library
             continue
         options = has_liburing() if 'BACK ENDS:' in text else []
         run('cc', '-std=c11', '-fsyntax-only', '-D_GNU_SOURCE=', *options, '-include', directory / 'volt.h',

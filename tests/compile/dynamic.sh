@@ -4,7 +4,7 @@
 # minor version before 1.0, with the major one after), and what it needs is looked for beside it, in
 # no directory that is named outright, nor in the current one (an empty entry). It needs libc and the
 # libraries that it stands on, and no other: libvolt-io alone needs liburing, libvolt-cluster alone
-# ZooKeeper's client.
+# ZooKeeper's client, libvolt-tls alone OpenSSL.
 set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
@@ -28,6 +28,7 @@ declare -A stands_on=(
   [libvolt-rt]="$of_libc|libvolt-sync"
   [libvolt-io]="$of_libc|libvolt-sync|libvolt-rt|liburing"
   [libvolt-cluster]="$of_libc|libvolt-sync|libvolt-rt|libvolt-io|libzookeeper_st"
+  [libvolt-tls]="$of_libc|libvolt-sync|libvolt-rt|libvolt-io|libssl|libcrypto"
 )
 
 stray() { # <library as it is shipped>: what it needs and must not; of volt, what is of another build

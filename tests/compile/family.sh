@@ -21,6 +21,7 @@ declare -A no_primitive=(
   [simulated]='of the system, for tests'
   [cluster]='of many machines: see docs/cluster' [cluster_backend]='of many machines'
   [ensemble]='of many machines, for tests'
+  [tls]='of the system'
 )
 
 lines() { # what all unit tests say, and a function that uses it

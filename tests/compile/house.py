@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """house.py [rooms|names|labels|words|shape [root]]: what keeps the tree in order, beside the compiler.
 
-rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > core, so rooms form no circle;
+rooms   Includes and calls point down: cluster, tls > io > rt > async > sync, bcs > core, so rooms form no circle;
         sight, which looks at all below it, is above rt.
         A public header includes public headers only. A header in src/ declares what one source defines, or
         at most four of one noun. No function over 60 lines.
@@ -45,6 +45,7 @@ BELOW["rt"] = {"async", "sync", "bcs", "core"}
 BELOW["sight"] = {"rt"} | BELOW["rt"]
 BELOW["io"] = {"rt"} | BELOW["rt"]
 BELOW["cluster"] = {"io"} | BELOW["io"]
+BELOW["tls"] = {"io"} | BELOW["io"]
 # Sub-rooms that name each other are one layer: in core the protocol, and what observes it.
 WITHIN = {
     "core": {"os": "", "wait": "os park future", "future": "os wait park", "park": "os wait future",
@@ -53,6 +54,7 @@ WITHIN = {
            "memory": "sched host", "blocking": "sched host", "inspect": "sched fiber host"},
     "io": {"op": "sys", "sys": "", "backend": "op sys", "net": "op sys", "process": "sys", "sim": "op sys"},
     "cluster": {"host": "recipe", "recipe": "host", "zookeeper": "", "ensemble": ""},
+    "tls": {"context": "", "stream": "context"},
     "sight": {"watch": "answer dump graph", "answer": "dump graph watch", "dump": "graph watch", "graph": "dump"},
 }
 DOORS = {"counters.h", "holding.h", "wait_times.h", "describe.h"}
@@ -305,7 +307,7 @@ def text_of(tree, path):
 
 
 def names_given(tree):
-    """{beginning of names: the room, or sub-room, that its page gives it to}"""
+    """{(src or apps, beginning of names): the room, or sub-room, that its page gives it to}"""
     given = {}
     for path, subs in pages(tree):
         lines = text_of(tree, path).splitlines()[:FIRST_LINES]
@@ -317,8 +319,9 @@ def names_given(tree):
             if lines and not its:
                 tree.refuse(path, f"does not say what `{sub}/` is, in its first {FIRST_LINES} lines")
             for name in (name for line in its for name in GIVEN.findall(line)):
-                if given.setdefault(name, home) != home:
-                    tree.refuse(path, f"`{name}` is given to {home}, and to {given[name]}")
+                key = (path.split("/")[0], name)
+                if given.setdefault(key, home) != home:
+                    tree.refuse(path, f"`{name}` is given to {home}, and to {given[key]}")
     return given
 
 
@@ -330,16 +333,17 @@ def names_tell_rooms(tree):
         home = os.path.dirname(path)
         for name, _, at, _ in source.functions if room_of(path) or path in tree.gate else ():
             bare, count = name.removeprefix("volt_"), count + 1
-            fits = [g for g in given if (bare + "()" == g or bare.startswith(g)) and
-                    (bare == name or given[g].startswith("src/"))]
-            best = max(fits, key=lambda g: len(g.removesuffix("()")), default=None)
+            fits = [(top, g) for top, g in given if (bare + "()" == g or bare.startswith(g)) and
+                    (bare == name or top == "src")]
+            own = [key for key in fits if key[0] == path.split("/")[0]]  # voltgate's `tls_` is not the library's
+            best = max(own or fits, key=lambda key: len(key[1].removesuffix("()")), default=None)
             carried.add(best)
             if best is None:
                 tree.refuse(source.at(at), f"{name}(): no page says of {home} that its functions begin so")
             elif given[best] != home:
-                tree.refuse(source.at(at), f"{name}() is in {home}, but `{best}` is given to {given[best]}")
-    for name in sorted(set(given) - carried):
-        tree.refuse(given[name], f"`{name}` is given to it, and no function is called so")
+                tree.refuse(source.at(at), f"{name}() is in {home}, but `{best[1]}` is given to {given[best]}")
+    for key in sorted(set(given) - carried):
+        tree.refuse(given[key], f"`{key[1]}` is given to it, and no function is called so")
     return count
 
 

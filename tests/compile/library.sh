@@ -3,10 +3,10 @@
 # that use its inline fast paths link with it and run: unoptimised (the calls go to the library's
 # own copies of the inline functions) and optimised, whatever the library is: gcc optimises it, clang
 # does not, because platforms.sh runs what it optimises. Without liburing libvolt-io is left out, and
-# without ZooKeeper's client libvolt-cluster. In the quick form clang looks at the library without making
+# without ZooKeeper's client libvolt-cluster, and without OpenSSL libvolt-tls. In the quick form clang looks at the library without making
 # code, and its programs are linked with what gcc has made: fiber_tools.sh runs what clang makes. The command
 # of the README is only in the long form: the same files are compiled and linked below, with more warnings. And
-# libvolt-io and libvolt-cluster are optimised a room at a time, where clang has looked at each file alone.
+# libvolt-io, libvolt-cluster and libvolt-tls are optimised a room at a time, where clang has looked at each file alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/whole.sh
@@ -24,6 +24,9 @@ if echo '#include <liburing.h>' | cc -E -x c - &> /dev/null; then
   sources+=(src/io/*/*.c) beside=(io) io_libraries=(-luring)
   if echo '#include <zookeeper/zookeeper.h>' | cc -E -x c - &> /dev/null; then
     sources+=(src/cluster/*/*.c) beside+=(cluster) io_libraries+=(-lzookeeper_st)
+  fi
+  if echo '#include <openssl/ssl.h>' | cc -E -x c - &> /dev/null; then
+    sources+=(src/tls/*/*.c) beside+=(tls) io_libraries+=(-lssl -lcrypto)
   fi
 fi
 ran=0

@@ -22,7 +22,7 @@ targets() { # <directory> [option]...
 whole=$(targets new)
 without=$(PKG_CONFIG_LIBDIR=$scratch targets again "-DCMAKE_IGNORE_PATH=${hidden//:/;}")
 again=$(targets again -UCMAKE_IGNORE_PATH)
-for library in volt_io_static volt_cluster_static model_library; do
+for library in volt_io_static volt_cluster_static volt_tls_static model_library; do
   if [[ $whole != *$library* ]]; then
     echo "$library: skipped: what it needs is not here"
   elif [[ $without == *$library* ]]; then

@@ -31,7 +31,7 @@ install_and_move() {
   [[ -n $library ]] || fail "no shared library was installed"
   libdir=$(dirname "$library")
   suffix=${library##*/libvolt-sync} suffix=${suffix%.so}
-  libraries=("$library" "$libdir/libvolt-rt$suffix.so") has_io=0 has_cluster=0 has_cxx=0
+  libraries=("$library" "$libdir/libvolt-rt$suffix.so") has_io=0 has_cluster=0 has_tls=0 has_cxx=0
   if command -v "$cxx" > /dev/null; then has_cxx=1; fi
   if [[ -e $libdir/libvolt-io$suffix.so ]]; then
     libraries+=("$libdir/libvolt-io$suffix.so") has_io=1
@@ -42,6 +42,11 @@ install_and_move() {
     libraries+=("$libdir/libvolt-cluster$suffix.so") has_cluster=1
   elif [[ -e $build/libvolt-cluster$suffix.so ]]; then
     fail "libvolt-cluster was built and not installed"
+  fi
+  if [[ -e $libdir/libvolt-tls$suffix.so ]]; then
+    libraries+=("$libdir/libvolt-tls$suffix.so") has_tls=1
+  elif [[ -e $build/libvolt-tls$suffix.so ]]; then
+    fail "libvolt-tls was built and not installed"
   fi
 }
 
@@ -64,6 +69,10 @@ by_cmake() {
   if ((has_cluster)); then
     "$scratch/cmake/host_shared"
     "$scratch/cmake/host_static"
+  fi
+  if ((has_tls)); then
+    "$scratch/cmake/context_shared"
+    "$scratch/cmake/context_static"
   fi
   if ((has_cxx)); then
     step "$cmake" -S consumer/cpp -B "$scratch/cmake_cpp" -DCMAKE_PREFIX_PATH="$prefix" -DVOLT_SUFFIX="$suffix" \
@@ -114,6 +123,11 @@ by_pkg_config() {
     "$cc" -std=c11 consumer/host.c -Wl,-Bstatic "${static[@]}" -Wl,-Bdynamic -o "$scratch/pc_host_static"
     "$scratch/pc_host_static"
   fi
+  if ((has_tls)); then
+    read -ra shared < <(pkg-config --cflags --libs volt-tls$suffix)
+    "$cc" -std=c11 consumer/context.c "${shared[@]}" -o "$scratch/pc_context_shared"
+    LD_LIBRARY_PATH=$libdir "$scratch/pc_context_shared"
+  fi
   [[ $(pkg-config --modversion "volt-sync$suffix") == "$("$scratch/pc_static")" ]] ||
     fail "volt-sync.pc and the library disagree on the version"
 }
@@ -133,6 +147,7 @@ has_the_libraries_of() { # <line>
   if [[ $1 == *liburing* ]] && ! pkg-config --exists liburing; then return 1; fi
   case $1 in
     *volt-cluster*) ((has_cluster)) ;;
+    *volt-tls*) ((has_tls)) ;;
     *volt-io*) ((has_io)) ;;
   esac
 }
@@ -144,7 +159,7 @@ by_the_examples() {
   c++() { command "$cxx" "$@" -Wall -Wextra -pedantic -Werror; }
   for example in "$source"/examples/*.c "$source"/examples/*.cpp; do
     if [[ $example == *.cpp ]] && ! ((has_cxx)); then continue; fi
-    line=$(sed -nE 's/^ \*   (cc|c\+\+)( .*)$/\1\2/p' "$example" | sed -E "s/\<volt-(sync|rt|io|cluster)\>/&$suffix/g")
+    line=$(sed -nE 's/^ \*   (cc|c\+\+)( .*)$/\1\2/p' "$example" | sed -E "s/\<volt-(sync|rt|io|cluster|tls)\>/&$suffix/g")
     [[ -n $line ]] || fail "${example##*/} does not say how it is compiled"
     if ! has_the_loop_of "$example"; then
       echo "skipped: ${example##*/}: the library of its loop is not here"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: lib.sh [DIRECTORY]: where it builds, anew; gate.sh may go on there.
-# The preset of the library alone asks for a C compiler and nothing else but liburing and ZooKeeper's
-# client, without which it leaves libvolt-io and libvolt-cluster out; and not even those with VOLT_IO=OFF.
+# The preset of the library alone asks for a C compiler and nothing else but liburing, ZooKeeper's
+# client and OpenSSL, without which it leaves libvolt-io, libvolt-cluster and libvolt-tls out; and not even those with VOLT_IO=OFF.
 # It builds, and installs what a user needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,21 +19,21 @@ step() {
 }
 
 asks_for() { # <words>: what was looked for
-  grep -iE "^(CMAKE_CXX_COMPILER|VOLT_PYTHON3|$1|[a-z_]*(cmocka|relacy|openssl)[a-z_]*):" "$build/CMakeCache.txt"
+  grep -iE "^(CMAKE_CXX_COMPILER|VOLT_PYTHON3|$1|[a-z_]*(cmocka|relacy|openssl_)[a-z_]*):" "$build/CMakeCache.txt"
 }
 
 configure() { # <option>...
   step "$cmake" --preset lib -B "$build" -DCMAKE_C_FLAGS_RELEASE=-O0 -DVOLT_UNITY=ON "$@" # as quickly as it goes
 }
 
-uring='PKG_CONFIG_EXECUTABLE|[a-z_]*(uring|zookeeper)[a-z_]*'
+uring='PKG_CONFIG_EXECUTABLE|[a-z_]*(uring|zookeeper|openssl3)[a-z_]*'
 configure -DVOLT_IO=OFF
 ! asks_for "$uring" >&2 || { echo 'was looked for with VOLT_IO=OFF' >&2; exit 1; }
 step "$cmake" --build "$build"
 step "$cmake" --install "$build" --prefix "$scratch/prefix-without"
 found=$(find "$scratch/prefix-without" -name '*volt-io*')
 [[ -z $found ]] || { printf 'installed with VOLT_IO=OFF:\n%s\n' "$found" >&2; exit 1; }
-configure -UVOLT_IO -UVOLT_CLUSTER # what was compiled is not compiled again
+configure -UVOLT_IO -UVOLT_CLUSTER -UVOLT_TLS # what was compiled is not compiled again
 ! asks_for none >&2 || { echo 'was looked for' >&2; exit 1; }
 asks_for "$uring" > /dev/null || { echo 'the check sees nothing' >&2; exit 1; }
 step "$cmake" --build "$build"

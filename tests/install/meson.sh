@@ -26,10 +26,11 @@ step() {
 }
 
 mkdir -p "$project/subprojects/packagefiles"
-cp tests/install/consumer/{main,tasks,pipe,host}.c "$project"
+cp tests/install/consumer/{main,tasks,pipe,host,context}.c "$project"
 cat > "$project/meson.build" << 'END'
 project('consumer', 'c', default_options: ['c_std=c11'])
-needs = {'main': 'volt-sync', 'tasks': 'volt-rt', 'pipe': 'volt-io', 'host': 'volt-cluster'}
+needs = {'main': 'volt-sync', 'tasks': 'volt-rt', 'pipe': 'volt-io', 'host': 'volt-cluster',
+  'context': 'volt-tls'}
 foreach name, library : needs
   volt = dependency(library, required: library in ['volt-sync', 'volt-rt'])
   if volt.found()
@@ -56,6 +57,7 @@ libraries_of() { readelf -d "$1" | sed -nE 's/.*NEEDED.*\[(libvolt[^]]*)\].*/\1/
 programs='main tasks'
 if pkg-config --exists 'liburing >= 2.3'; then programs+=' pipe'; fi
 if [[ $programs == *pipe && -e /usr/include/zookeeper/zookeeper.h ]]; then programs+=' host'; fi
+if [[ $programs == *pipe* ]] && pkg-config --exists 'openssl >= 3'; then programs+=' context'; fi
 built "$scratch/shared" "$programs" --default-library shared
 soversion=$(sed -nE 's/^libvolt-sync\.so\.(\S+) .*/\1/p' debian/libvolt-sync*.symbols)
 [[ $(libraries_of "$scratch/shared/main") == "libvolt-sync.so.$soversion" ]] ||
@@ -68,7 +70,7 @@ built "$scratch/checked" main --default-library shared -Dvolt:debug_checks=true
 
 mapfile -t shared < <(find "$scratch/shared/subprojects/volt-$version" -name 'libvolt-*.so')
 tests/compile/exports.sh "${shared[@]}"
-if ((${#shared[@]} == 4)); then # all that they need is here
+if ((${#shared[@]} == 5)); then # all that they need is here
   meson introspect --targets "$scratch/shared" | tr '"' '\n' |
     sed -n "s,.*/volt-$version/\(src/.*\.c\)$,\1,p" | sort -u > "$scratch/compiled"
   find src -name '*.c' | sort | diff - "$scratch/compiled" || fail 'Meson compiles other sources than CMake'

@@ -25,6 +25,7 @@ from pathlib import Path
 
 LOOPS = "libuv1-dev libglib2.0-dev libevent-dev libev-dev"
 OF_CLUSTER = re.compile(r'^#include [<"](volt/ensemble[.]|(volt/)?cluster[_a-z]*[./])', re.M)
+OF_TLS = re.compile(r'^#include ([<]volt/tls[.]|"tls_scene[.]h)', re.M)
 LOOP = "(uv|glib|event|ev|epoll)"
 UNIT, STRESS = "tests/unit/*/*_test.c*", "tests/stress/*/*_stress.c"
 MODELS, MUTANTS = "tests/model/*/*_model.cpp", "tests/model/*/*.mutants"
@@ -100,6 +101,8 @@ def packages(files, of_program, models):
             needed += ["liburing-dev"] if "BACK ENDS:" in text else LOOPS.split()
         if OF_CLUSTER.search(text):
             needed += ["liburing-dev", "libzookeeper-st-dev"]
+        if OF_TLS.search(text):
+            needed += ["liburing-dev", "libssl-dev"]
     return sorted(set(needed))
 
 

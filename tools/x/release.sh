@@ -33,7 +33,7 @@ source_filename = volt-$1.tar.gz
 source_hash = $(sha256sum < "$2" | cut -d' ' -f1)
 
 [provide]
-dependency_names = volt-sync, volt-rt, volt-io, volt-cluster
+dependency_names = volt-sync, volt-rt, volt-io, volt-cluster, volt-tls
 END
 }
 

@@ -27,7 +27,8 @@ declare -A lists=( # @NAME is what the list NAME has
 # or that stand as +PACKAGE in a list, the command cannot run.
 declare -A left_out=(
   [relacy-dev]='the models and their mutants'
-  [liburing-dev]='libvolt-io, libvolt-cluster, voltgate, programs and tests that use them'
+  [liburing-dev]='libvolt-io, libvolt-cluster, libvolt-tls, voltgate, programs and tests that use them'
+  [libssl-dev]='libvolt-tls, voltgate, programs and tests that use them'
   [libinih-dev]='voltgate and its tests'
   [libseccomp-dev]='the filter of system calls in voltgate'
   [libjansson-dev]="voltgate's commands that ask a running voltgate"

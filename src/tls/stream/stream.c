@@ -1,0 +1,244 @@
+/* stream.c: a stream as a whole: how it begins, which context a name chooses, what it is, its session.
+ *
+ * Labels: tls */
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+#include "../../core/os/check.h"
+#include "stream.h"
+
+enum { STREAM_NAME_MAX = 253, STREAM_EMPTY_CALLS = 16 };
+
+/* ---- how it begins ---- */
+
+static bool stream_is_address(const char *name) {
+  unsigned char bytes[16];
+  return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
+}
+
+/* Ask for the name, and check the certificate for it. */
+static int stream_want(volt_tls *t, const char *name) {
+  unsigned flags = volt_tls_setup_of_(SSL_get_SSL_CTX(t->ssl))->flags;
+  bool checks = !(flags & (VOLT_TLS_NO_CHECKS | VOLT_TLS_ANY_NAME));
+  if (!name) return checks ? VOLT_EINVAL : VOLT_OK;
+  size_t size = strlen(name);
+  if (size == 0 || size > STREAM_NAME_MAX) return VOLT_EINVAL;
+  char copy[STREAM_NAME_MAX + 1]; /* OpenSSL's macro takes no const */
+  memcpy(copy, name, size + 1);
+  bool is_address = stream_is_address(name);
+  if (!is_address && SSL_set_tlsext_host_name(t->ssl, copy) != 1) return VOLT_ENOMEM;
+  if (!checks) return VOLT_OK;
+  X509_VERIFY_PARAM *param = SSL_get0_param(t->ssl);
+  X509_VERIFY_PARAM_set_hostflags(
+      param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  int done = is_address ? X509_VERIFY_PARAM_set1_ip_asc(param, name)
+                        : X509_VERIFY_PARAM_set1_host(param, name, size);
+  return done == 1 ? VOLT_OK : VOLT_EINVAL;
+}
+
+static int stream_make(volt_tls *t, const char *name) {
+  SSL_CTX *now = volt_tls_context_now_(t->context);
+  t->ssl = SSL_new(now);
+  SSL_CTX_free(now); /* the SSL has its own */
+  if (!t->ssl || SSL_set_app_data(t->ssl, t) != 1 || !volt_tls_wire_(t)) return VOLT_ENOMEM;
+  if (!t->is_server) SSL_set_connect_state(t->ssl);
+  if (t->is_server) SSL_set_accept_state(t->ssl);
+  if (t->is_server) return name ? VOLT_EINVAL : VOLT_OK;
+  return stream_want(t, name);
+}
+
+int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d, const char *name) {
+  memset((void *)t, 0, sizeof *t);
+  t->context = volt_tls_context_hold(context);
+  t->fd = d;
+  t->why = "";
+  t->is_server = context->role == VOLT_TLS_SERVER;
+  volt_mutex_init(&t->lock);
+  volt_latch_init(&t->under_way, 0);
+  ERR_clear_error();
+  int result = stream_make(t, name);
+  ERR_clear_error();
+  if (result != VOLT_OK) volt_tls_free_(t);
+  return result;
+}
+
+/* ---- which context ---- */
+
+/* The name in an extension server_name: the size of the list, a 0, the size of the name, the name.
+ * Returns false: there is none, or it is malformed, which OpenSSL refuses later. */
+static bool stream_read_name(SSL *ssl, char *to) {
+  const unsigned char *bytes;
+  size_t size;
+  if (!SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &bytes, &size) || size < 5) {
+    return false;
+  }
+  size_t length = (size_t)bytes[3] << 8 | bytes[4];
+  if (bytes[2] != 0 || length > size - 5 || length > STREAM_NAME_MAX) return false;
+  memcpy(to, bytes + 5, length);
+  to[length] = '\0';
+  return length > 0 && !memchr(to, '\0', length);
+}
+
+/* It is called before OpenSSL looks at tickets, so a session of one context is not taken up by another
+ * that checks clients in another way. A second hello of the same client finds it chosen. */
+static int stream_choose(SSL *ssl, int *alert, void *arg) {
+  (void)arg;
+  volt_tls *t = (volt_tls *)SSL_get_app_data(ssl);
+  char name[STREAM_NAME_MAX + 1];
+  if (t->named || !stream_read_name(ssl, name)) return SSL_CLIENT_HELLO_SUCCESS;
+  t->named = volt_tls_context_find_(t->context, name);
+  if (!t->named) return SSL_CLIENT_HELLO_SUCCESS;
+  SSL_CTX *now = volt_tls_context_now_(t->named);
+  bool done = SSL_set_SSL_CTX(ssl, now) == now;
+  if (done) SSL_set_verify(ssl, SSL_CTX_get_verify_mode(now), NULL);
+  if (done) SSL_clear_options(ssl, SSL_OP_NO_TICKET);
+  if (done) SSL_set_options(ssl, SSL_CTX_get_options(now));
+  SSL_CTX_free(now);
+  *alert = SSL_AD_INTERNAL_ERROR;
+  return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
+}
+
+void volt_tls_choose_by_name_(SSL_CTX *ssl) {
+  SSL_CTX_set_client_hello_cb(ssl, stream_choose, NULL);
+}
+
+/* ---- how it ends ---- */
+
+void volt_tls_send_end_(volt_tls *t) {
+  if (t->is_shut || t->stage != VOLT_TLS_OPEN_ || t->error != VOLT_OK) return;
+  t->is_shut = 1;
+  ERR_clear_error();
+  (void)SSL_shutdown(t->ssl); /* it only says so: the peer's own is read by recv */
+  ERR_clear_error();
+}
+
+/* A socket that is closed with bytes in it that were not received resets the connection, and the peer
+ * may lose what it has not read yet: with TLS 1.3 a client that only sends has the server's tickets there. */
+static void stream_empty(volt_tls *t) {
+  char bytes[4096];
+  size_t n = 1;
+  for (int i = 0; i < STREAM_EMPTY_CALLS && n > 0; i++) {
+    if (volt_fd_try_recv(t->fd, bytes, sizeof bytes, 0, &n) != VOLT_OK) break;
+  }
+}
+
+void volt_tls_part_(volt_tls *t) {
+  volt_tls_wire_flush_(t);
+  if (!t->rest) volt_tls_send_end_(t);
+  stream_empty(t);
+  t->is_closing = 1;
+}
+
+void volt_tls_free_(volt_tls *t) {
+  SSL_free(t->ssl);
+  volt_tls_wire_free_rest_(t);
+  volt_tls_context_drop(t->named);
+  volt_tls_context_drop(t->context);
+  volt_latch_destroy(&t->under_way);
+  volt_mutex_destroy(&t->lock);
+  memset((void *)t, 0, sizeof *t);
+}
+
+void volt_tls_close(volt_tls *t) {
+  if (!t->context) return;
+  uint32_t count = volt_latch_count(&t->under_way);
+  VOLT_CHECK(count == 0, "volt_tls_close", "%p: %u operations are under way", (void *)t, count);
+  /* tls:S1 <- tls:E1: what the last operation has done */
+  (void)volt_load_acquire(&t->uses);
+  volt_tls_part_(t);
+  volt_fd_close(t->fd);
+  volt_tls_free_(t);
+}
+
+/* ---- what it is ---- */
+
+const char *volt_tls_why(const volt_tls *t) {
+  /* tls:S2 <- tls:E1: what the last operation has done */
+  bool was_dropped = volt_load_acquire(&t->uses) & VOLT_TLS_DROPPED_;
+  if (was_dropped && t->error == VOLT_OK) return "the handshake was cancelled";
+  return t->why ? t->why : "";
+}
+
+const char *volt_tls_version(const volt_tls *t) {
+  return t->stage == VOLT_TLS_OPEN_ ? SSL_get_version(t->ssl) : "";
+}
+
+const char *volt_tls_cipher(const volt_tls *t) {
+  return t->stage == VOLT_TLS_OPEN_ ? SSL_get_cipher_name(t->ssl) : "";
+}
+
+/* size bytes as text, cut if there is not room. */
+static const char *stream_text(char *to, size_t room, const void *from, size_t size) {
+  if (room == 0) return to;
+  if (size > room - 1) size = room - 1;
+  if (size > 0) memcpy(to, from, size);
+  to[size] = '\0';
+  return to;
+}
+
+const char *volt_tls_alpn(const volt_tls *t, char *to, size_t room) {
+  const unsigned char *name = NULL;
+  unsigned size = 0;
+  if (t->stage == VOLT_TLS_OPEN_) SSL_get0_alpn_selected(t->ssl, &name, &size);
+  return stream_text(to, room, name, name ? size : 0);
+}
+
+const char *volt_tls_peer(const volt_tls *t, char *to, size_t room) {
+  X509 *peer = t->stage == VOLT_TLS_OPEN_ ? SSL_get0_peer_certificate(t->ssl) : NULL;
+  BIO *bio = peer ? BIO_new(BIO_s_mem()) : NULL;
+  char *name = NULL;
+  long size = 0;
+  if (bio && X509_NAME_print_ex(bio, X509_get_subject_name(peer), 0, XN_FLAG_RFC2253) >= 0)
+    size = BIO_get_mem_data(bio, &name);
+  (void)stream_text(to, room, name, size > 0 ? (size_t)size : 0);
+  BIO_free(bio);
+  return to;
+}
+
+const char *volt_tls_asked(const volt_tls *t) {
+  const char *name =
+      t->stage == VOLT_TLS_OPEN_ ? SSL_get_servername(t->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+  return name ? name : "";
+}
+
+bool volt_tls_is_resumed(const volt_tls *t) {
+  return t->stage == VOLT_TLS_OPEN_ && SSL_session_reused(t->ssl);
+}
+
+/* ---- sessions ---- */
+
+static int stream_save(volt_tls *t, void *to, size_t room, size_t *size) {
+  SSL_SESSION *session = t->stage == VOLT_TLS_OPEN_ ? SSL_get1_session(t->ssl) : NULL;
+  int result = VOLT_EAGAIN;
+  if (session && SSL_SESSION_is_resumable(session)) {
+    int all = i2d_SSL_SESSION(session, NULL);
+    *size = all > 0 ? (size_t)all : 0;
+    unsigned char *at = (unsigned char *)to;
+    result = all <= 0 ? (int)VOLT_EAGAIN : (size_t)all > room ? (int)VOLT_EINVAL : (int)VOLT_OK;
+    if (result == VOLT_OK) (void)i2d_SSL_SESSION(session, &at);
+  }
+  SSL_SESSION_free(session);
+  return result;
+}
+
+int volt_tls_session_save(volt_tls *t, void *to, size_t room, size_t *size) {
+  *size = 0;
+  if (!t->ssl || t->is_server) return VOLT_EAGAIN;
+  int result = volt_mutex_try_lock(&t->lock);
+  if (result != VOLT_OK) return result;
+  result = stream_save(t, to, room, size);
+  volt_mutex_unlock(&t->lock);
+  return result;
+}
+
+int volt_tls_session_load(volt_tls *t, const void *from, size_t size) {
+  const unsigned char *at = (const unsigned char *)from;
+  bool may = t->ssl && t->stage == VOLT_TLS_NEW_ && !t->is_server && from && size <= INT32_MAX;
+  SSL_SESSION *session = may ? d2i_SSL_SESSION(NULL, &at, (long)size) : NULL;
+  bool done = session && SSL_set_session(t->ssl, session) == 1;
+  SSL_SESSION_free(session);
+  ERR_clear_error();
+  return done ? VOLT_OK : VOLT_EINVAL;
+}

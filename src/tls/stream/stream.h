@@ -1,0 +1,109 @@
+/* stream.h: one side of a TLS connection.
+ *
+ * OpenSSL reads and writes through a BIO of our own (wire.c), which makes the calls of the socket
+ * that do not wait: not through BIOs in memory, because each byte would be copied once more, and a
+ * stream that waits would keep their buffers. With SSL_MODE_RELEASE_BUFFERS OpenSSL has no buffer of
+ * records while it waits for the first byte of one.
+ *
+ * Writing never waits inside OpenSSL: the BIO takes all, and what the socket has no room for stays in
+ * `rest`. So SSL_write() either encrypts nothing or commits a record, no call has to be repeated with
+ * the same bytes (which a cancel may have taken away), and a record that is committed is sent by
+ * whatever operation comes next. Records of control (an answer to a KeyUpdate, an alert) go the same
+ * way, also if recv makes them.
+ *
+ * An operation is a loop: take the lock; make one step, which does not wait; release the lock; if the
+ * step says VOLT_EAGAIN, await that the socket is ready for what the step has named. What it awaits
+ * moves nothing, so a cancel there undoes nothing.
+ *
+ *   operation   uses       a step                                            it awaits
+ *   handshake   both       SSL_do_handshake(), then rest is sent             in; out while rest
+ *   recv        RECEIVES   rest is tried once; SSL_read()                    in; out while rest
+ *   send        SENDS      rest is sent; SSL_write(), one record             out
+ *   shutdown    SENDS      rest is sent; SSL_shutdown()                      out
+ *   close       CLOSES     close_notify is tried; descriptor; under_way      -
+ *
+ * The stage: NEW -> HANDSHAKE -> OPEN. `error` is what has ended it, whatever the stage.
+ *
+ * Invariants
+ *   I1  ssl and rest are used by the holder of `lock` alone, or where no operation is under way. The
+ *       lock is awaited as a future, and never held across a wait: it is released before a poll
+ *       returns. The SSL object is not safe for two threads, not even one that reads and one that writes.
+ *   I2  A byte of plaintext is counted in op->n in the same hold of the lock in which OpenSSL has
+ *       given or taken it.
+ *   I3  The bytes on the wire are the records in the order in which OpenSSL has made them: what is
+ *       written while rest is not empty goes behind it.
+ *   I4  rest is at most REST_MAX and one record: a send adds to none, and a recv does not read while it
+ *       has more than REST_MAX. So a peer that sends KeyUpdates, and does not read the answers, does
+ *       not make it grow.
+ *   I5  rest is not NULL only while it has bytes.
+ *   I6  under_way counts the operations that have begun and not ended; uses has their bits. The end of an
+ *       operation gives up both, as its last access to the stream.
+ *
+ * Races
+ *   R1  Interleaving: a recv in a select decrypts; another thread grants another branch of the
+ *       select; the bytes are in the loser's buffer. Prevented by: in a select a step first makes
+ *       sure that there is plaintext (SSL_peek(), which leaves it), then takes the decision, then
+ *       reads.
+ *   R2  Interleaving: an operation has been woken, and is about to take the lock; another thread
+ *       closes the stream and frees it. Prevented by: the close waits until under_way is 0, which
+ *       each operation counts from its first poll to its end (I6).
+ *   R3  Interleaving: the close has ended the wait of an operation for the socket; the operation
+ *       begins another one on a descriptor that is gone. Prevented by: is_closing is set under the
+ *       lock before the descriptor is closed, and each step looks at it first. The descriptor's
+ *       memory is the caller's until the close is ready.
+ *   R4  Interleaving: a recv waits for bytes that have come already. Prevented by: readiness is that
+ *       of volt_fd_ready_future(), which looks again after it has registered.
+ *
+ * Labels: tls */
+#ifndef VOLT_TLS_STREAM_STREAM_H
+#define VOLT_TLS_STREAM_STREAM_H
+
+#include "../context/context.h"
+
+/* volt_tls.stage */
+enum { VOLT_TLS_NEW_ = 0, VOLT_TLS_HANDSHAKE_, VOLT_TLS_OPEN_ };
+
+/* volt_tls.uses */
+enum {
+  VOLT_TLS_RECEIVES_ = 1,
+  VOLT_TLS_SENDS_ = 2,
+  VOLT_TLS_CLOSES_ = 4,
+  VOLT_TLS_DROPPED_ = 8 /* the handshake was cancelled */
+};
+
+enum { VOLT_TLS_RECORD_ = 16384, VOLT_TLS_REST_MAX_ = 32768 };
+
+/* ---- wire.c. Under the lock ---- */
+
+/* Give t->ssl its BIO. Returns false: there is no memory. */
+bool volt_tls_wire_(volt_tls *t);
+
+/* Send what is in rest, as far as there is room. */
+void volt_tls_wire_flush_(volt_tls *t);
+
+void volt_tls_wire_free_rest_(volt_tls *t);
+
+static inline uint32_t volt_tls_rest_(const volt_tls *t) {
+  return t->rest_until - t->rest_from;
+}
+
+/* ---- failure.c. Under the lock ---- */
+
+/* A call of OpenSSL has returned `returned`, which is no success. Returns VOLT_EAGAIN: more has to be
+ * received; VOLT_OK: the peer has sent its close_notify; else what has ended the stream, which is
+ * noted. */
+int volt_tls_failed_(volt_tls *t, int returned);
+
+/* ---- stream.c ---- */
+
+/* Say that nothing more is sent, if that has not been said; it may be in rest then. */
+void volt_tls_send_end_(volt_tls *t);
+
+/* The last of what it does on the wire, without a wait: its end, if there is room. From now on no step is
+ * made. */
+void volt_tls_part_(volt_tls *t);
+
+/* Free all that it has; *t is all-zero. Nothing is under way. */
+void volt_tls_free_(volt_tls *t);
+
+#endif

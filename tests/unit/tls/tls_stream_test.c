@@ -1,0 +1,428 @@
+/* tls_stream_test.c: a stream on the simulated network: what each operation does, and what a cancel
+ * leaves behind at each step.
+ *
+ * BACK ENDS: none */
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <volt/tls.h>
+
+#include "tls_scene.h"
+
+static scene s;
+
+static void begin_open(void) {
+  scene_begin(&s, NULL, NULL);
+  scene_shake(&s);
+}
+
+/* ---- handshake and what it says ---- */
+
+static void a_handshake_says_what_was_chosen(void **state) {
+  (void)state;
+  volt_tls_config client = scene_client_config(), server = scene_server_config();
+  client.alpn = "h3,http/1.1";
+  server.alpn = "h2,http/1.1";
+  scene_begin(&s, &client, &server);
+  char text[100];
+  scene_init(&s, "example.org");
+  assert_string_equal(volt_tls_version(&s.tls[0]), "");
+  assert_string_equal(volt_tls_peer(&s.tls[0], text, sizeof text), "");
+  volt_tls_close(&s.tls[0]);
+  volt_tls_close(&s.tls[1]);
+  assert_result(volt_pair_open(&s.fd[0], &s.fd[1], s.h.rt, SOCK_STREAM), VOLT_OK);
+  scene_shake(&s);
+  for (int i = 0; i < 2; i++) {
+    assert_string_equal(volt_tls_version(&s.tls[i]), "TLSv1.3");
+    assert_string_equal(volt_tls_alpn(&s.tls[i], text, sizeof text), "http/1.1");
+    assert_string_equal(volt_tls_asked(&s.tls[i]), "example.org");
+    assert_non_null(strstr(volt_tls_cipher(&s.tls[i]), "TLS_"));
+    assert_string_equal(volt_tls_why(&s.tls[i]), "");
+    assert_false(volt_tls_is_resumed(&s.tls[i]));
+  }
+  assert_string_equal(volt_tls_peer(&s.tls[0], text, sizeof text), "CN=server");
+  assert_string_equal(volt_tls_peer(&s.tls[0], text, 4), "CN=");
+  assert_string_equal(volt_tls_peer(&s.tls[1], text, sizeof text), "");
+  scene_end(&s);
+}
+
+static void versions_are_bounded(void **state) {
+  (void)state;
+  volt_tls_config client = scene_client_config();
+  client.most = VOLT_TLS_1_2;
+  scene_begin(&s, &client, NULL);
+  scene_shake(&s);
+  assert_string_equal(volt_tls_version(&s.tls[1]), "TLSv1.2");
+  char to[10];
+  scene_send(&s, SCENE_CLIENT, "hello", 5);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 5);
+  scene_end(&s);
+  volt_tls_config server = scene_server_config();
+  server.least = VOLT_TLS_1_3;
+  scene_begin(&s, &client, &server);
+  int of_server;
+  assert_result(scene_shake_as(&s, "example.org", &of_server), VOLT_TLS_EREFUSED);
+  assert_result(of_server, VOLT_TLS_EPROTOCOL);
+  assert_non_null(strstr(volt_tls_why(&s.tls[1]), "unsupported protocol"));
+  scene_end(&s);
+}
+
+static void no_protocol_in_common_is_refused(void **state) {
+  (void)state;
+  volt_tls_config client = scene_client_config(), server = scene_server_config();
+  client.alpn = "h3";
+  server.alpn = "h2";
+  scene_begin(&s, &client, &server);
+  int of_server;
+  assert_result(scene_shake_as(&s, "example.org", &of_server), VOLT_TLS_EREFUSED);
+  assert_result(of_server, VOLT_TLS_EPROTOCOL);
+  scene_end(&s);
+}
+
+static void what_is_no_handshake_is_refused(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  volt_op plain;
+  volt_tls_op op;
+  char byte;
+  assert_result(volt_tls_init(&s.tls[1], s.context[1], &s.fd[1], NULL), VOLT_OK);
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[1], &byte, 1)), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[1], "x", 1)), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_tls_shutdown_future(&op, &s.tls[1])), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_fd_send_future(&plain, &s.fd[0], "GET / HTTP/1.1\r\n", 16, 0)),
+                VOLT_OK);
+  assert_result(scene_run(&s, volt_tls_handshake_future(&op, &s.tls[1])), VOLT_TLS_EPROTOCOL);
+  assert_non_null(strstr(volt_tls_why(&s.tls[1]), "http request"));
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[1], &byte, 1)), VOLT_TLS_EPROTOCOL);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[1], "x", 1)), VOLT_TLS_EPROTOCOL);
+  scene_end(&s);
+}
+
+static void a_peer_that_goes_in_the_handshake_truncates_it(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  volt_tls_op op;
+  assert_result(volt_tls_init(&s.tls[1], s.context[1], &s.fd[1], NULL), VOLT_OK);
+  volt_fd_close(&s.fd[0]);
+  assert_result(scene_run(&s, volt_tls_handshake_future(&op, &s.tls[1])), VOLT_TLS_ETRUNCATED);
+  scene_end(&s);
+}
+
+static void a_handshake_is_made_once(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  assert_result(scene_run(&s, volt_tls_handshake_future(&op, &s.tls[0])), VOLT_EINVAL);
+  scene_end(&s);
+}
+
+static void init_refuses_a_name_that_is_none(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  volt_tls *t = &s.tls[0];
+  assert_result(volt_tls_init(t, s.context[0], &s.fd[0], NULL), VOLT_EINVAL);
+  assert_result(volt_tls_init(t, s.context[0], &s.fd[0], ""), VOLT_EINVAL);
+  char name[300];
+  memset(name, 'a', sizeof name);
+  name[254] = '\0';
+  assert_result(volt_tls_init(t, s.context[0], &s.fd[0], name), VOLT_EINVAL);
+  assert_result(volt_tls_init(t, s.context[1], &s.fd[0], "example.org"), VOLT_EINVAL);
+  assert_null(t->context);
+  scene_end(&s);
+}
+
+/* ---- data ---- */
+
+static char big[300000], back[sizeof big];
+
+static void fill_big(void) {
+  for (size_t i = 0; i < sizeof big; i++) big[i] = (char)(i * 7 + i / 251);
+}
+
+static void bytes_arrive_in_order(void **state) {
+  (void)state;
+  begin_open();
+  fill_big();
+  job sender;
+  job_start(&s.h, &sender,
+            volt_tls_send_all_future(&sender.op, &s.tls[SCENE_CLIENT], big, sizeof big));
+  for (size_t have = 0; have < sizeof big;)
+    have += scene_recv(&s, SCENE_SERVER, back + have, sizeof big - have);
+  assert_result(job_finish(&s.h, &sender), VOLT_OK);
+  assert_int_equal(sender.op.n, sizeof big);
+  assert_memory_equal(big, back, sizeof big);
+  scene_end(&s);
+}
+
+static void send_sends_one_record(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[0], big, sizeof big)), VOLT_OK);
+  assert_int_equal(op.n, 16384);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[0], "", 0)), VOLT_OK);
+  assert_int_equal(op.n, 0);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[0], NULL, 1)), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[0], NULL, 1)), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[0], big, 0)), VOLT_EINVAL);
+  scene_end(&s);
+}
+
+static void both_sides_send_and_receive_at_once(void **state) {
+  (void)state;
+  begin_open();
+  fill_big();
+  job senders[2];
+  for (int i = 0; i < 2; i++)
+    job_start(&s.h, &senders[i],
+              volt_tls_send_all_future(&senders[i].op, &s.tls[i], big, sizeof big));
+  for (int i = 0; i < 2; i++) {
+    memset(back, 0, sizeof back);
+    for (size_t have = 0; have < sizeof big;)
+      have += scene_recv(&s, i, back + have, sizeof big - have);
+    assert_memory_equal(big, back, sizeof big);
+  }
+  for (int i = 0; i < 2; i++) assert_result(job_finish(&s.h, &senders[i]), VOLT_OK);
+  scene_end(&s);
+}
+
+/* ---- the end ---- */
+
+static void a_shutdown_is_half_of_a_close(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  char to[10];
+  assert_result(scene_run(&s, volt_tls_shutdown_future(&op, &s.tls[0])), VOLT_OK);
+  assert_result(scene_run(&s, volt_tls_shutdown_future(&op, &s.tls[0])), VOLT_OK);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[0], "x", 1)), VOLT_ECLOSED);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 0);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 0);
+  scene_send(&s, SCENE_SERVER, "still", 5); /* the other direction is open */
+  assert_int_equal(scene_recv(&s, SCENE_CLIENT, to, sizeof to), 5);
+  scene_end(&s);
+}
+
+static void an_end_without_close_notify_is_a_truncation(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  char to[10];
+  scene_send(&s, SCENE_CLIENT, "last", 4);
+  assert_result(volt_fd_shutdown(&s.fd[0], SHUT_WR), VOLT_OK);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 4);
+  for (int i = 0; i < 2; i++)
+    assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[1], to, sizeof to)),
+                  VOLT_TLS_ETRUNCATED);
+  scene_end(&s);
+}
+
+static void a_close_says_that_it_is_one(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  char to[10];
+  assert_result(scene_run(&s, volt_tls_close_future(&op, &s.tls[0])), VOLT_OK);
+  assert_result(scene_run(&s, volt_tls_close_future(&op, &s.tls[0])), VOLT_EINVAL);
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[0], to, 1)), VOLT_ECLOSED);
+  assert_int_equal(volt_fd_number(&s.fd[0]), -1);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 0);
+  scene_end(&s);
+}
+
+static void a_close_ends_what_is_under_way(void **state) {
+  (void)state;
+  begin_open();
+  job recv, send;
+  char to[10];
+  volt_tls_op op;
+  fill_big();
+  job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
+  job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], big, sizeof big));
+  (void)by_hand_run(&s.h);
+  assert_result(scene_run(&s, volt_tls_close_future(&op, &s.tls[0])), VOLT_OK);
+  assert_result(job_finish(&s.h, &recv), VOLT_ECLOSED);
+  assert_result(job_finish(&s.h, &send), VOLT_ECLOSED);
+  assert_true(send.op.n > 0 && send.op.n < sizeof big);
+  scene_end(&s);
+}
+
+static void a_reset_is_an_error_of_the_socket(void **state) {
+  (void)state;
+  begin_open();
+  volt_tls_op op;
+  char to[10];
+  assert_int_equal(volt_simulated_reset_all(s.h.rt), 1);
+  int result = scene_run(&s, volt_tls_recv_future(&op, &s.tls[0], to, sizeof to));
+  assert_result(result, VOLT_ERRNO(ECONNRESET));
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[1], "x", 1)),
+                VOLT_ERRNO(ECONNRESET));
+  scene_end(&s);
+}
+
+/* ---- cancel ---- */
+
+static void a_recv_that_is_cancelled_has_moved_nothing(void **state) {
+  (void)state;
+  begin_open();
+  job recv;
+  char to[10];
+  job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[1], to, sizeof to));
+  (void)by_hand_run(&s.h);
+  assert_result(job_cancel(&s.h, &recv), VOLT_ECANCELED);
+  assert_int_equal(recv.op.n, 0);
+  scene_send(&s, SCENE_CLIENT, "hello", 5);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 5);
+  volt_tls_op op; /* dropped by hand */
+  volt_future *f = volt_tls_recv_future(&op, &s.tls[1], to, sizeof to);
+  static const volt_waker none = {NULL, NULL};
+  assert_result(volt_future_poll(f, none), VOLT_PENDING);
+  volt_future_cancel(f);
+  assert_result(volt_future_poll(f, none), VOLT_ECANCELED);
+  scene_send(&s, SCENE_CLIENT, "again", 5);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 5);
+  scene_end(&s);
+}
+
+static void a_recv_that_loses_a_select_has_moved_nothing(void **state) {
+  (void)state;
+  begin_open();
+  volt_sem sem;
+  volt_sem_init(&sem, 0);
+  char to[10];
+  volt_tls_op op;
+  volt_select select;
+  volt_future acquire;
+  for (int sem_first = 0; sem_first < 2; sem_first++) { /* both are ready */
+    scene_send(&s, SCENE_CLIENT, "hello", 5);
+    (void)by_hand_run(&s.h);
+    volt_sem_release(&sem, 1);
+    volt_future *recv = volt_tls_recv_future(&op, &s.tls[1], to, sizeof to);
+    volt_future *other = volt_sem_acquire_future(&acquire, &sem, 1);
+    volt_future *branches[2] = {sem_first ? other : recv, sem_first ? recv : other};
+    volt_future *f = volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
+    assert_result(scene_run(&s, f), VOLT_OK);
+    assert_int_equal(volt_select_winner(&select), 0);
+    assert_int_equal(op.n, sem_first ? 0 : 5);
+    if (sem_first) assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 5);
+    if (!sem_first) assert_result(volt_sem_try_acquire(&sem, 1), VOLT_OK);
+  }
+  volt_sem_destroy(&sem);
+  scene_end(&s);
+}
+
+static void a_send_that_is_cancelled_says_what_is_committed(void **state) {
+  (void)state;
+  begin_open();
+  fill_big();
+  job send;
+  job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], big, sizeof big));
+  (void)by_hand_run(&s.h);
+  assert_result(job_cancel(&s.h, &send), VOLT_ECANCELED);
+  size_t committed = send.op.n;
+  assert_true(committed > 0 && committed < sizeof big);
+  job_start(&s.h, &send,
+            volt_tls_send_all_future(&send.op, &s.tls[0], big + committed, sizeof big - committed));
+  for (size_t have = 0; have < sizeof big;)
+    have += scene_recv(&s, SCENE_SERVER, back + have, sizeof big - have);
+  assert_result(job_finish(&s.h, &send), VOLT_OK);
+  assert_memory_equal(big, back, sizeof big);
+  scene_end(&s);
+}
+
+static void what_is_committed_is_sent_by_any_operation(void **state) {
+  (void)state;
+  begin_open();
+  fill_big();
+  job send, recv;
+  char to[10];
+  job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], big, sizeof big));
+  (void)by_hand_run(&s.h);
+  assert_result(job_cancel(&s.h, &send), VOLT_ECANCELED);
+  size_t committed = send.op.n;
+  assert_non_null(s.tls[0].rest);
+  job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
+  for (size_t have = 0; have < committed;)
+    have += scene_recv(&s, SCENE_SERVER, back + have, committed - have);
+  assert_memory_equal(big, back, committed);
+  assert_null(s.tls[0].rest);
+  scene_send(&s, SCENE_SERVER, "hello", 5);
+  assert_result(job_finish(&s.h, &recv), VOLT_OK);
+  assert_int_equal(recv.op.n, 5);
+  scene_end(&s);
+}
+
+static void a_handshake_that_is_cancelled_ends_the_stream(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  scene_init(&s, "example.org");
+  job shake;
+  job_start(&s.h, &shake, volt_tls_handshake_future(&shake.op, &s.tls[0]));
+  (void)by_hand_run(&s.h);
+  assert_result(job_cancel(&s.h, &shake), VOLT_ECANCELED);
+  assert_string_equal(volt_tls_why(&s.tls[0]), "the handshake was cancelled");
+  volt_tls_op op;
+  char to[10];
+  assert_result(scene_run(&s, volt_tls_handshake_future(&op, &s.tls[0])), VOLT_ECANCELED);
+  assert_result(scene_run(&s, volt_tls_recv_future(&op, &s.tls[0], to, 1)), VOLT_ECANCELED);
+  assert_result(scene_run(&s, volt_tls_send_future(&op, &s.tls[0], to, 1)), VOLT_ECANCELED);
+  scene_end(&s);
+}
+
+static void a_cancel_before_the_first_poll_does_nothing(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  scene_init(&s, "example.org");
+  volt_tls_op op;
+  volt_future *f = volt_tls_handshake_future(&op, &s.tls[0]);
+  volt_future_cancel(f);
+  volt_tls_close(&s.tls[0]);
+  volt_tls_close(&s.tls[1]);
+  assert_result(volt_pair_open(&s.fd[0], &s.fd[1], s.h.rt, SOCK_STREAM), VOLT_OK);
+  scene_shake(&s);
+  scene_end(&s);
+}
+
+/* ---- memory ---- */
+
+static void a_stream_that_waits_keeps_no_rest(void **state) {
+  (void)state;
+  begin_open();
+  char to[10];
+  scene_send(&s, SCENE_CLIENT, "hello", 5);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 5);
+  assert_null(s.tls[0].rest);
+  assert_null(s.tls[1].rest);
+  assert_false(SSL_has_pending(s.tls[1].ssl));
+  scene_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_handshake_says_what_was_chosen),
+      cmocka_unit_test(versions_are_bounded),
+      cmocka_unit_test(no_protocol_in_common_is_refused),
+      cmocka_unit_test(what_is_no_handshake_is_refused),
+      cmocka_unit_test(a_peer_that_goes_in_the_handshake_truncates_it),
+      cmocka_unit_test(a_handshake_is_made_once),
+      cmocka_unit_test(init_refuses_a_name_that_is_none),
+      cmocka_unit_test(bytes_arrive_in_order),
+      cmocka_unit_test(send_sends_one_record),
+      cmocka_unit_test(both_sides_send_and_receive_at_once),
+      cmocka_unit_test(a_shutdown_is_half_of_a_close),
+      cmocka_unit_test(an_end_without_close_notify_is_a_truncation),
+      cmocka_unit_test(a_close_says_that_it_is_one),
+      cmocka_unit_test(a_close_ends_what_is_under_way),
+      cmocka_unit_test(a_reset_is_an_error_of_the_socket),
+      cmocka_unit_test(a_recv_that_is_cancelled_has_moved_nothing),
+      cmocka_unit_test(a_recv_that_loses_a_select_has_moved_nothing),
+      cmocka_unit_test(a_send_that_is_cancelled_says_what_is_committed),
+      cmocka_unit_test(what_is_committed_is_sent_by_any_operation),
+      cmocka_unit_test(a_handshake_that_is_cancelled_ends_the_stream),
+      cmocka_unit_test(a_cancel_before_the_first_poll_does_nothing),
+      cmocka_unit_test(a_stream_that_waits_keeps_no_rest),
+  };
+  scene_make_ca();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  scene_free_ca();
+  return failed;
+}
