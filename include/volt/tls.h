@@ -224,7 +224,7 @@ VOLT_API VOLT_NODISCARD int volt_tls_init(volt_tls *t, volt_tls_context *context
                                           const char *name);
 
 /* A future of the handshake, which comes before all other operations. It is ready when this side has
- * sent its part, too.
+ * sent its part, too, but for session tickets of TLS 1.3, which the next operation sends.
  * op: the caller's, for this operation.
  * Returns the future: polls as VOLT_OK; VOLT_TLS_EEXPIRED, VOLT_TLS_ENOTYET, VOLT_TLS_ENAME,
  *   VOLT_TLS_EUNTRUSTED, VOLT_TLS_EREVOKED: the peer's certificate was refused;

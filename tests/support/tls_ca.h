@@ -1,4 +1,4 @@
-/* tls_ca.h: certificates of a CA of the test's own, in PEM form, good ones and bad ones. */
+/* tls_ca.h: certificates of a CA of the test's own, in PEM form, good ones and bad ones: Ed25519, or RSA. */
 #ifndef VOLT_TEST_TLS_CA_H
 #define VOLT_TEST_TLS_CA_H
 
@@ -11,13 +11,13 @@
 
 #include "require.h"
 
-/* What a certificate is to be. All-zero: for no name, of EC, valid for a day before and after now. */
+/* What a certificate is to be. All-zero: for no name, valid for a day before and after now. */
 typedef struct ca_want {
   const char *name; /* of the subject */
   const char *dns;  /* subjectAltName, such as "DNS:example.org,IP:127.0.0.1" */
   bool is_ca;
-  int rsa_bits;     /* 0: a key on P-256 */
-  const EVP_MD *md; /* NULL: SHA-256 */
+  int rsa_bits;     /* 0: Ed25519 */
+  const EVP_MD *md; /* of an issuer with RSA; NULL: SHA-256 */
   long from, until; /* in seconds from now; both 0: a day */
   long serial;
 } ca_want;
@@ -48,11 +48,19 @@ static inline void ca_extend(X509 *x, X509 *issuer, int nid, const char *value) 
   X509_EXTENSION_free(extension);
 }
 
+/* What the key signs with. */
+static inline const EVP_MD *ca_md(const EVP_PKEY *key, const EVP_MD *wanted) {
+  if (EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519) return NULL; /* its own */
+  return wanted ? wanted : EVP_sha256();
+}
+
 /* Signed by issuer; NULL: by itself. */
 static inline ca_one ca_make(const ca_one *issuer, ca_want want) {
   ca_one c = {NULL, NULL, NULL, NULL};
   bool has_times = want.from || want.until;
-  c.key = want.rsa_bits ? EVP_RSA_gen((unsigned)want.rsa_bits) : EVP_EC_gen("P-256");
+  c.key = want.rsa_bits
+              ? EVP_RSA_gen((unsigned)want.rsa_bits)
+              : EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); /* signatures of one size: runs repeat */
   c.x509 = X509_new();
   REQUIRE(c.key && c.x509);
   REQUIRE(X509_set_version(c.x509, 2) == 1);
@@ -68,7 +76,8 @@ static inline ca_one ca_make(const ca_one *issuer, ca_want want) {
   ca_extend(c.x509, by, NID_basic_constraints, want.is_ca ? "critical,CA:TRUE" : "CA:FALSE");
   if (want.is_ca) ca_extend(c.x509, by, NID_key_usage, "critical,keyCertSign,cRLSign");
   if (want.dns) ca_extend(c.x509, by, NID_subject_alt_name, want.dns);
-  REQUIRE(X509_sign(c.x509, issuer ? issuer->key : c.key, want.md ? want.md : EVP_sha256()) > 0);
+  EVP_PKEY *signer = issuer ? issuer->key : c.key;
+  REQUIRE(X509_sign(c.x509, signer, ca_md(signer, want.md)) > 0);
   BIO *bio = BIO_new(BIO_s_mem());
   REQUIRE(PEM_write_bio_X509(bio, c.x509) == 1);
   c.pem = ca_text(bio);
@@ -101,7 +110,7 @@ static inline char *ca_crl(const ca_one *issuer, long serial) {
     REQUIRE(X509_CRL_add0_revoked(crl, revoked) == 1);
     ASN1_INTEGER_free(number);
   }
-  REQUIRE(X509_CRL_sort(crl) == 1 && X509_CRL_sign(crl, issuer->key, EVP_sha256()) > 0);
+  REQUIRE(X509_CRL_sort(crl) == 1 && X509_CRL_sign(crl, issuer->key, ca_md(issuer->key, NULL)) > 0);
   BIO *bio = BIO_new(BIO_s_mem());
   REQUIRE(PEM_write_bio_X509_CRL(bio, crl) == 1);
   X509_CRL_free(crl);

@@ -51,6 +51,12 @@ static int tls_op_refuses(const volt_tls *t) {
   return VOLT_OK;
 }
 
+/* The handshake is done: whether what is in rest is not a part of it. A client that does not receive yet
+ * may have no room for tickets. */
+static bool tls_op_has_tickets_only(const volt_tls *t) {
+  return t->is_server && SSL_version(t->ssl) == TLS1_3_VERSION;
+}
+
 static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
   volt_tls *t = op->stream;
   if (t->error != VOLT_OK) return t->error;
@@ -67,7 +73,7 @@ static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
   if (result == VOLT_EAGAIN) *events = POLLIN | tls_op_out(t);
   if (result != VOLT_OK) return result;
   *events = POLLOUT;
-  if (t->rest) return VOLT_EAGAIN;
+  if (t->rest && !tls_op_has_tickets_only(t)) return VOLT_EAGAIN;
   t->stage = VOLT_TLS_OPEN_;
   return VOLT_OK;
 }

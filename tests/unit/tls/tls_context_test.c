@@ -1,6 +1,8 @@
 /* tls_context_test.c: contexts: what cannot be loaded, names, tickets and their keys, sessions, the log of
  * keys; and that a reload loses no connection and keeps no memory.
  *
+ *   unit.tls_context [reloads]
+ *
  * BACK ENDS: none */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mkstemp, setenv */
@@ -16,6 +18,7 @@
 
 static scene s;
 static atomic_long held_bytes; /* that OpenSSL has */
+static int wanted_reloads = 1000;
 
 /* Each block has its size in front. */
 static void *count_alloc(size_t size, const char *file, int line) {
@@ -371,7 +374,7 @@ static void an_idle_stream_keeps_no_buffers(void **state) {
 /* A connection that talks all the time, and others that come and go, while the server reloads. */
 static void reloads_lose_no_connection_and_keep_no_memory(void **state) {
   (void)state;
-  enum { RELOADS = 10000, EACH = 20 };
+  enum { EACH = 20 };
   volt_tls_config config = scene_server_config();
   ca_one other = ca_make(&the_ca.root, (ca_want){.name = "other", .dns = "DNS:example.org"});
   volt_tls_config second = config;
@@ -380,7 +383,7 @@ static void reloads_lose_no_connection_and_keep_no_memory(void **state) {
   scene_shake(&s);
   long at_first = 0;
   char to[8], peer[100];
-  for (int i = 0; i < RELOADS; i++) {
+  for (int i = 0; i < wanted_reloads; i++) {
     const volt_tls_config *now = i % 2 ? &second : &config;
     assert_result(volt_tls_context_reload(s.context[SCENE_SERVER], now, NULL, 0), VOLT_OK);
     scene_send(&s, SCENE_CLIENT, "hello", 5);
@@ -392,7 +395,7 @@ static void reloads_lose_no_connection_and_keep_no_memory(void **state) {
     volt_tls_peer(&fresh.tls[0], peer, sizeof peer);
     assert_string_equal(peer, i % 2 ? "CN=other" : "CN=server");
     for (int side = 0; side < 2; side++) volt_tls_close(&fresh.tls[side]);
-    if (i < RELOADS / 10) at_first = atomic_load(&held_bytes);
+    if (i < wanted_reloads / 10) at_first = atomic_load(&held_bytes);
   }
   assert_true(atomic_load(&held_bytes) - at_first < 10000);
   char bad[200];
@@ -405,7 +408,7 @@ static void reloads_lose_no_connection_and_keep_no_memory(void **state) {
   ca_free(&other);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_cannot_be_loaded_is_said),
       cmocka_unit_test(a_locked_key_asks_no_terminal),
@@ -421,6 +424,7 @@ int main(void) {
       cmocka_unit_test(an_idle_stream_keeps_no_buffers),
       cmocka_unit_test(reloads_lose_no_connection_and_keep_no_memory),
   };
+  if (argc > 1) wanted_reloads = atoi(argv[1]);
   REQUIRE(CRYPTO_set_mem_functions(count_alloc, count_realloc, count_free) == 1);
   scene_make_ca();
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
