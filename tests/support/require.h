@@ -9,7 +9,13 @@
 
 #define REQUIRE(condition) ((condition) ? (void)0 : require_failed(#condition, __FILE__, __LINE__))
 
-_Noreturn static inline void require_failed(const char *what, const char *file, int line) {
+#ifdef __cplusplus
+[[noreturn]]
+#else
+_Noreturn
+#endif
+static inline void
+require_failed(const char *what, const char *file, int line) {
   fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
   SAY_CALLERS(file, line);
   abort();
