@@ -218,7 +218,7 @@ VOLT_BEGIN_DECLS
  *   which is only checked; copied. A server: NULL. A client may have NULL with VOLT_TLS_ANY_NAME or
  *   VOLT_TLS_NO_CHECKS.
  * Returns VOLT_OK; VOLT_EINVAL: a name where there is to be none, none where there is to be one, or
- *   one that is no name; VOLT_ENOMEM. Then *t is all-zero, and *d the caller's.
+ *   one that is no name; VOLT_ENOMEM. Then *t is closed, and *d the caller's.
  * Threads: the owner. */
 VOLT_API VOLT_NODISCARD int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d,
                                           const char *name);
@@ -265,19 +265,19 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_shutdown_future(volt_tls_op *op, v
 
 /* A future that ends what is under way on *t, closes its descriptor, and frees what it has. Before, it
  * sends close_notify, if the socket has room for it at once and no record is before it; the peer's is
- * not awaited. To know that the peer has received all, shut it down, and receive until n is 0, before.
- * No operation may begin once this one has. Operations that had not been done end with VOLT_ECLOSED. When it is ready, *t is
- * all-zero.
- * Returns the future: polls as VOLT_OK, or as volt_fd_close_future(); VOLT_EINVAL: *t is all-zero or
+ * not awaited. To know that the peer has received all, shut it down, and receive until n is 0, before. Operations that had not been done end with VOLT_ECLOSED. When it is ready, *t
+ * is closed, and may be freed or initialised again.
+ * Returns the future: polls as VOLT_OK, or as volt_fd_close_future(); VOLT_EINVAL: *t is closed, or
  *   is being closed.
  * Wakes: once. Cancel: a close that has begun is awaited. It waits until each operation that is under
  *   way has been polled to its end, or was cancelled: they are woken. An owner that keeps such an
  *   operation itself cancels it before.
- * Threads: any may poll it. */
+ * Threads: any, also while other threads poll operations on it. An operation that begins once this one
+ *   has polls as VOLT_ECLOSED; one that begins when *t was freed uses freed memory. */
 VOLT_API VOLT_NODISCARD volt_future *volt_tls_close_future(volt_tls_op *op, volt_tls *t);
 
 /* The same at once, on this thread. No operation may be under way (aborts). Does nothing if *t is
- * all-zero. Threads: the owner. */
+ * all-zero or closed. Threads: the owner. */
 VOLT_API void volt_tls_close(volt_tls *t);
 
 /* ---- what it is ---- */

@@ -136,9 +136,13 @@ void volt_tls_free_(volt_tls *t) {
   volt_tls_wire_free_rest_(t);
   volt_tls_context_drop(t->named);
   volt_tls_context_drop(t->context);
-  volt_latch_destroy(&t->under_way);
   volt_mutex_destroy(&t->lock);
-  memset((void *)t, 0, sizeof *t);
+  t->ssl = NULL;
+  t->named = NULL;
+  t->context = NULL;
+  t->stage = VOLT_TLS_NEW_;
+  /* relaxed, no data: what begins from now on only sees that it is closed (R6) */
+  (void)volt_fetch_or_relaxed(&t->uses, VOLT_TLS_CLOSES_);
 }
 
 void volt_tls_close(volt_tls *t) {

@@ -51,6 +51,10 @@
  *       begins another one on a descriptor that is gone. Prevented by: is_closing is set under the
  *       lock before the descriptor is closed, and each step looks at it first. The descriptor's
  *       memory is the caller's until the close is ready.
+ *   R6  Interleaving: the close has found that no operation is under way, and frees what the stream has;
+ *       another thread begins an operation. Prevented by: an operation counts itself in under_way, and
+ *       then looks at CLOSES; the close sets CLOSES, and then waits for under_way. So it waits for the
+ *       operation, or that sees CLOSES, which stays set, and touches nothing else of the stream.
  *   R4  Interleaving: a recv waits for bytes that have come already. Prevented by: readiness is that
  *       of volt_fd_ready_future(), which looks again after it has registered.
  *
@@ -103,7 +107,7 @@ void volt_tls_send_end_(volt_tls *t);
  * made. */
 void volt_tls_part_(volt_tls *t);
 
-/* Free all that it has; *t is all-zero. Nothing is under way. */
+/* Free all that it has: it is closed. Nothing is under way. */
 void volt_tls_free_(volt_tls *t);
 
 #endif

@@ -171,19 +171,30 @@ static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
 
 /* ---- begin and end ---- */
 
+/* It does not begin: give up what it has of the stream. Returns result. */
+static int tls_op_retreat(volt_tls_op *op, uint32_t bits, int result) {
+  volt_tls *t = op->stream;
+  /* relaxed, no data: it has done nothing */
+  (void)volt_fetch_and_relaxed(&t->uses, ~bits);
+  if (op->kind != TLS_OP_CLOSE) volt_latch_count_down(&t->under_way, 1);
+  return result;
+}
+
 static int tls_op_begin(volt_tls_op *op) {
   volt_tls *t = op->stream;
-  if (!t->context) return op->kind == TLS_OP_CLOSE ? (int)VOLT_EINVAL : (int)VOLT_ECLOSED;
+  bool closes = op->kind == TLS_OP_CLOSE;
   bool is_wrong = op->kind == TLS_OP_RECV ? op->size == 0 || !op->to : op->size > 0 && !op->from;
   if (is_wrong) return VOLT_EINVAL;
   uint32_t bits = tls_op_uses[op->kind];
+  if (!closes) volt_latch_add(&t->under_way, 1); /* R6 */
   /* tls:B1 <-> tls:E1, tls:B1: it sees what the operation before it has done */
   uint32_t before = volt_fetch_or_acq_rel(&t->uses, bits);
-  if (op->kind == TLS_OP_CLOSE && before & bits) return VOLT_EINVAL;
+  if (before & VOLT_TLS_CLOSES_)
+    return closes ? (int)VOLT_EINVAL : tls_op_retreat(op, bits & ~before, VOLT_ECLOSED);
+  if (!t->context) return tls_op_retreat(op, bits, closes ? VOLT_EINVAL : VOLT_ECLOSED);
   VOLT_CHECK(!(before & bits), op->future.ops->operation,
              "%p: another operation that %s is under way", (void *)t,
              before & bits & VOLT_TLS_RECEIVES_ ? "receives" : "sends");
-  if (op->kind != TLS_OP_CLOSE) volt_latch_add(&t->under_way, 1);
   op->has_begun = 1;
   return VOLT_OK;
 }
