@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-## fuzz NAME [SECONDS]    run a fuzzer (budget, handover, proxy, redis, settings, sight) for SECONDS (60), from its corpus and
+## fuzz NAME [SECONDS]    run a fuzzer (budget, handover, proxy, redis, settings, sight, tls) for SECONDS (60), from its corpus and
 ##                        what earlier runs have found; with clang and its sanitizers
 cmd_fuzz() {
   local name=${1:-} seconds corpus found directory
