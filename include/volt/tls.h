@@ -14,7 +14,8 @@
  * A client checks the chain of the server's certificate and its name, unless its context says
  * otherwise. There is no renegotiation, no compression, no early data, and nothing below TLS 1.2.
  * Keys of less than 112 bits of security (RSA below 2,048 bits) and signatures by SHA-1 are
- * refused: OpenSSL's security level is 2, whatever the system's openssl.cnf says.
+ * refused: OpenSSL's security level is 2, whatever the system's openssl.cnf says. (The list of ciphers may
+ * say otherwise, by @SECLEVEL.)
  *
  * An operation is a future in the caller's memory, as in volt/io.h: a task awaits it, a thread
  * blocks for it, it has a deadline by volt_timeout_future(), and can be a branch of a select.

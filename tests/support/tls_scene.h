@@ -3,6 +3,7 @@
 #ifndef VOLT_TEST_TLS_SCENE_H
 #define VOLT_TEST_TLS_SCENE_H
 
+#include <errno.h>
 #include <volt/net.h>
 #include <volt/simulated.h>
 #include <volt/tls.h>
@@ -11,7 +12,7 @@
 #include "rng.h"
 #include "tls_ca.h"
 
-enum { SCENE_CLIENT = 0, SCENE_SERVER = 1 };
+enum { SCENE_CLIENT = 0, SCENE_SERVER = 1, SCENE_ERRNO = 77 };
 
 /* What all scenes of a program have: a root, a good server, a good client. */
 typedef struct scene_ca {
@@ -56,9 +57,10 @@ static inline volt_tls_context *scene_context(enum volt_tls_role role,
                                               const volt_tls_config *config) {
   char why[200];
   volt_tls_context *c = NULL;
+  errno = SCENE_ERRNO;
   int result = volt_tls_context_create(&c, role, config, why, sizeof why);
   if (result != VOLT_OK) fprintf(stderr, "%s: %s\n", volt_strresult(result), why);
-  REQUIRE(result == VOLT_OK);
+  REQUIRE(result == VOLT_OK && errno == SCENE_ERRNO);
   return c;
 }
 
@@ -151,7 +153,10 @@ static inline void scene_shake(scene *s) {
 
 /* An operation of one side, run to its end. */
 static inline int scene_run(scene *s, volt_future *f) {
-  return volt_rt_run_until(s->h.rt, f, volt_rt_now_ns(s->h.rt) + UINT64_C(3600000000000));
+  errno = SCENE_ERRNO;
+  int result = volt_rt_run_until(s->h.rt, f, volt_rt_now_ns(s->h.rt) + UINT64_C(3600000000000));
+  REQUIRE(errno == SCENE_ERRNO);
+  return result;
 }
 
 static inline size_t scene_recv(scene *s, int side, void *to, size_t size) {

@@ -47,6 +47,7 @@ int volt_tls_context_create(volt_tls_context **out, enum volt_tls_role role,
   c->log = -1;
   volt_short_lock_init_(&c->lock);
   c->key_count = 1;
+  int before = errno; /* the system and OpenSSL set it */
   int result = volt_tls_ticket_key_make(&c->keys[0]);
   if (result == VOLT_OK) result = volt_tls_load_(c, config, &c->now, &words);
   if (result == VOLT_OK) {
@@ -54,6 +55,7 @@ int volt_tls_context_create(volt_tls_context **out, enum volt_tls_role role,
   } else {
     volt_tls_context_drop(c);
   }
+  errno = before;
   return result;
 }
 
@@ -61,14 +63,16 @@ int volt_tls_context_reload(volt_tls_context *c, const volt_tls_config *config, 
                             size_t why_size) {
   volt_tls_words_ words = {why, why_size};
   (void)volt_tls_words_put_(&words, VOLT_OK, "%s", "");
-  SSL_CTX *fresh = NULL;
-  int result = volt_tls_load_(c, config, &fresh, &words);
+  SSL_CTX *now = NULL;
+  int before = errno;
+  int result = volt_tls_load_(c, config, &now, &words);
+  errno = before;
   if (result != VOLT_OK) return result;
   volt_short_lock_lock_(&c->lock);
-  SSL_CTX *before = c->now;
-  c->now = fresh;
+  SSL_CTX *replaced = c->now;
+  c->now = now;
   volt_short_lock_unlock_(&c->lock);
-  SSL_CTX_free(before);
+  SSL_CTX_free(replaced);
   return VOLT_OK;
 }
 
@@ -184,8 +188,11 @@ static void context_log(const SSL *ssl, const char *line) {
 }
 
 int volt_tls_context_log_keys(volt_tls_context *c, const char *path) {
+  int kept = errno;
   int log = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-  if (path && log < 0) return VOLT_ERRNO(errno);
+  int result = path && log < 0 ? VOLT_ERRNO(errno) : VOLT_OK;
+  errno = kept;
+  if (result != VOLT_OK) return result;
   volt_short_lock_lock_(&c->lock);
   int before = c->log;
   c->log = log;

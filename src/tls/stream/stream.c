@@ -2,6 +2,7 @@
  *
  * Labels: tls */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <string.h>
@@ -57,10 +58,12 @@ int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d, const char
   t->is_server = context->role == VOLT_TLS_SERVER;
   volt_mutex_init(&t->lock);
   volt_latch_init(&t->under_way, 0);
+  int before = errno; /* OpenSSL may set it */
   ERR_clear_error();
   int result = stream_make(t, name);
   ERR_clear_error();
   if (result != VOLT_OK) volt_tls_free_(t);
+  errno = before;
   return result;
 }
 
@@ -151,9 +154,11 @@ void volt_tls_close(volt_tls *t) {
   VOLT_CHECK(count == 0, "volt_tls_close", "%p: %u operations are under way", (void *)t, count);
   /* tls:S1 <- tls:E1: what the last operation has done */
   (void)volt_load_acquire(&t->uses);
+  int before = errno;
   volt_tls_part_(t);
   volt_fd_close(t->fd);
   volt_tls_free_(t);
+  errno = before;
 }
 
 /* ---- what it is ---- */

@@ -1,6 +1,7 @@
 /* tls_op.c: the operations of a stream, as futures. stream.h has their table, invariants and races.
  *
  * Labels: tls */
+#include <errno.h>
 #include <openssl/err.h>
 #include <poll.h>
 
@@ -237,7 +238,9 @@ static int tls_op_poll_awaited(volt_tls_op *op, volt_ctx *ctx) {
 /* The lock is held: one step, and release it. */
 static int tls_op_locked(volt_tls_op *op, volt_ctx *ctx) {
   unsigned events = 0;
+  int before = errno; /* OpenSSL may set it */
   int result = tls_op_step(op, ctx, &events);
+  errno = before;
   volt_mutex_unlock(&op->stream->lock);
   if (result != VOLT_EAGAIN) return result;
   op->waits = TLS_OP_SOCKET;
@@ -330,7 +333,9 @@ static void tls_op_describe(volt_future *f, volt_description_ *description) {
 /* The lock is held, and released: from now on no step is made. */
 static void tls_op_begin_close(volt_tls_op *op) {
   volt_tls *t = op->stream;
+  int before = errno;
   volt_tls_part_(t);
+  errno = before;
   volt_mutex_unlock(&t->lock);
   op->waits = TLS_OP_DESCRIPTOR;
   volt_future_made(volt_fd_close_future(&op->on.ready, t->fd));
@@ -346,7 +351,9 @@ static void tls_op_await_others(volt_tls_op *op, int result) {
 static int tls_op_closed(volt_tls_op *op) {
   op->waits = TLS_OP_NOTHING;
   op->has_begun = 0;
+  int before = errno;
   volt_tls_free_(op->stream);
+  errno = before;
   return op->result;
 }
 
