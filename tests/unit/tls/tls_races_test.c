@@ -24,8 +24,9 @@ typedef struct end {
   volt_future *f; /* NULL: none is under way */
   volt_select select;
   volt_future *branches[2];
-  volt_future acquire;
-  volt_sem sem; /* the other branch of a select */
+  volt_future other; /* the other branch of a select: a thread that sends may take the decision */
+  volt_chan chan;
+  uint64_t memory[8], element;
   volt_ctx ctx;
   bool is_sender, is_over;
   int result; /* once it is over */
@@ -50,7 +51,7 @@ static void end_make(end *e, int side, bool is_sender) {
   memset((void *)e, 0, sizeof *e);
   e->side = side;
   e->is_sender = is_sender;
-  volt_sem_init(&e->sem, 0);
+  REQUIRE(volt_chan_init(&e->chan, 1, sizeof e->element, e->memory, sizeof e->memory) == VOLT_OK);
   volt_ctx ctx = VOLT_CTX_INIT(waker);
   e->ctx = ctx;
 }
@@ -68,7 +69,7 @@ static void end_begin(end *e, rng *random) {
   }
   if (rng_below(random, 3) > 0) return;
   e->branches[0] = e->f;
-  e->branches[1] = volt_sem_acquire_future(&e->acquire, &e->sem, 1);
+  e->branches[1] = volt_chan_recv_future(&e->other, &e->chan, &e->element);
   e->f = volt_select_future(&e->select, e->branches, 2, VOLT_SELECT_FAIR);
 }
 
@@ -88,7 +89,7 @@ static void end_take(end *e, int result) {
     e->is_over = true;
     e->result = result;
   }
-  if (!lost) (void)!volt_sem_try_acquire(&e->sem, 1); /* the branch that has lost */
+  if (!lost) (void)!volt_chan_try_recv(&e->chan, &e->element); /* what was not received */
   e->f = NULL;
 }
 
@@ -104,7 +105,7 @@ static void end_cancel(end *e, rng *random) {
   races += 1;
   bool is_select = e->f == &e->select.future;
   if (is_select && rng_below(random, 2)) {
-    volt_sem_release(&e->sem, 1);
+    REQUIRE(volt_chan_try_send(&e->chan, &e->element) == VOLT_OK);
     end_poll(e); /* one of the two wins */
     return;
   }
@@ -203,7 +204,7 @@ static void run(uint64_t seed, bool resets) {
     int e = volt_errno(ends[i].result); /* the socket says it once, and then that it ends */
     bool is_reset = e == ECONNRESET || e == EPIPE || ends[i].result == VOLT_TLS_ETRUNCATED;
     if (ends[i].is_over) REQUIRE(resets && is_reset);
-    volt_sem_destroy(&ends[i].sem);
+    volt_chan_destroy(&ends[i].chan, NULL, NULL);
   }
   scene_end(&s);
 }

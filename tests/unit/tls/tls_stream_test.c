@@ -382,6 +382,36 @@ static void a_cancel_before_the_first_poll_does_nothing(void **state) {
   scene_end(&s);
 }
 
+/* A peer that wants answers, and does not read them, makes nothing grow without bounds. */
+static void answers_that_are_not_read_are_bounded(void **state) {
+  (void)state;
+  begin_open();
+  fill_big();
+  job send, recv;
+  static char to[100];
+  volt_tls_op op;
+  job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], big, sizeof big));
+  (void)by_hand_run(&s.h);
+  for (int i = 0; i < 5000; i++) {
+    if (SSL_key_update(s.tls[1].ssl, SSL_KEY_UPDATE_REQUESTED) != 1) break; /* it cannot send */
+    (void)scene_run(&s, volt_tls_send_future(&op, &s.tls[1], "", 1));
+    if (i < 10) assert_int_equal(scene_recv(&s, SCENE_CLIENT, to, 1), 1);
+    if (i == 10)
+      job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
+    if (i > 10 && volt_task_result(&recv.task) == VOLT_OK)
+      job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
+    (void)by_hand_run(&s.h);
+    assert_true(s.tls[0].rest_until - s.tls[0].rest_from < 32768 + 17000);
+  }
+  assert_true(s.tls[0].rest_until - s.tls[0].rest_from > 32768); /* it came so far */
+  for (size_t have = 0; have < sizeof big;)
+    have += scene_recv(&s, SCENE_SERVER, back + have, sizeof big - have);
+  assert_memory_equal(big, back, sizeof big);
+  assert_result(job_finish(&s.h, &send), VOLT_OK);
+  (void)job_cancel(&s.h, &recv);
+  scene_end(&s);
+}
+
 /* ---- memory ---- */
 
 static void a_stream_that_waits_keeps_no_rest(void **state) {
@@ -419,6 +449,7 @@ int main(void) {
       cmocka_unit_test(what_is_committed_is_sent_by_any_operation),
       cmocka_unit_test(a_handshake_that_is_cancelled_ends_the_stream),
       cmocka_unit_test(a_cancel_before_the_first_poll_does_nothing),
+      cmocka_unit_test(answers_that_are_not_read_are_bounded),
       cmocka_unit_test(a_stream_that_waits_keeps_no_rest),
   };
   scene_make_ca();
