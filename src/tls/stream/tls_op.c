@@ -67,10 +67,14 @@ static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
   if (!SSL_is_init_finished(t->ssl)) {
     int returned = SSL_do_handshake(t->ssl);
     if (returned != 1) result = volt_tls_failed_(t, returned);
-    if (returned != 1 && result == VOLT_OK) result = t->error = VOLT_TLS_EPROTOCOL; /* it closes */
+    if (returned != 1 && result == VOLT_OK) {
+      result = t->error = VOLT_TLS_EPROTOCOL;
+      t->why = "the peer has sent its end in the handshake";
+    }
     volt_tls_wire_flush_(t);
   }
-  if (t->send_error != VOLT_OK && volt_is_ok(result)) result = t->error = t->send_error;
+  bool goes_on = result == VOLT_OK || result == VOLT_EAGAIN;
+  if (goes_on && t->send_error != VOLT_OK) result = t->error = t->send_error; /* no answer comes */
   if (result == VOLT_EAGAIN) *events = POLLIN | tls_op_out(t);
   if (result != VOLT_OK) return result;
   *events = POLLOUT;
