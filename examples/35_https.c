@@ -1,8 +1,8 @@
-/* 34_https.c: an HTTPS client that fetches a page: chain and name are checked, the length is not guessed.
+/* 35_https.c: an HTTPS client that fetches a page: chain and name are checked, the length is not guessed.
  * With a host it fetches its page "/"; without, it serves one itself, with a certificate that it makes
  * (by the command openssl), and fetches that.
  *
- *   cc -std=c11 34_https.c $(pkg-config --cflags --libs volt-tls)
+ *   cc -std=c11 35_https.c $(pkg-config --cflags --libs volt-tls)
  *   ./a.out example.org
  *
  * prints: HTTP/1.1 200 OK (83 bytes in all, by TLSv1.3 and http/1.1) */

@@ -1,8 +1,8 @@
-/* 33_tls_echo.c: a TLS echo server, and a client that checks its certificate.
+/* 34_tls_echo.c: a TLS echo server, and a client that checks its certificate.
  * With a chain, a key and an address it serves until it is ended; without, it makes a certificate
  * (by the command openssl), and tries itself out.
  *
- *   cc -std=c11 33_tls_echo.c $(pkg-config --cflags --libs volt-tls)
+ *   cc -std=c11 34_tls_echo.c $(pkg-config --cflags --libs volt-tls)
  *   ./a.out chain.pem key.pem :7443
  *
  * prints: TLSv1.3: hello; another name: the peer's certificate is for another name */

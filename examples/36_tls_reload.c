@@ -1,7 +1,7 @@
-/* 35_tls_reload.c: a server that reloads its certificate: connections that are there stay.
+/* 36_tls_reload.c: a server that reloads its certificate: connections that are there stay.
  * It makes two certificates (by the command openssl). A server would reload at SIGHUP (volt/process.h).
  *
- *   cc -std=c11 35_tls_reload.c $(pkg-config --cflags --libs volt-tls)
+ *   cc -std=c11 36_tls_reload.c $(pkg-config --cflags --libs volt-tls)
  *
  * prints: before: CN=one; after: CN=two; the first connection: ok */
 #include <stdio.h>
