@@ -685,16 +685,17 @@ volt_future *volt_budget_acquire_future(volt_future *f, volt_budget *b, const vo
 
 extern inline int volt_budget_acquire(volt_budget *, const volt_amounts *);
 
-/* Spin for about 10 us. Returns VOLT_EAGAIN if the caller has to queue. */
+/* Try, and spin for about 10 us. Returns VOLT_EAGAIN if the caller has to queue. */
 static int budget_spin_and_take(volt_budget *b, const volt_amounts *need, uint64_t deadline_ns) {
   volt_spin_ spins = {0, 0};
-  while (volt_spin_again_(&spins, deadline_ns)) {
+  uint64_t hopeless =
+      b->bypass > 0 ? LOCKED : QUEUED | LOCKED; /* what a try need not be made with */
+  int result = volt_budget_try_acquire(b, need);
+  while (result == VOLT_EAGAIN && volt_spin_again_(&spins, deadline_ns)) {
     uint64_t word = volt_load_relaxed(&b->queue.word); /* a hint */
-    if (word & (QUEUED | LOCKED)) continue;
-    int result = volt_budget_try_acquire(b, need);
-    if (result != VOLT_EAGAIN) return result;
+    if (!(word & hopeless)) result = volt_budget_try_acquire(b, need);
   }
-  return VOLT_EAGAIN;
+  return result;
 }
 
 static VOLT_NOINLINE int budget_block(volt_budget *b, const volt_amounts *need,

@@ -22,6 +22,13 @@ static fake_waker woken[ASKERS];
 static wake_log order;
 static volt_amounts need[ASKERS];
 
+/* That of the library, too: a call that spins yields. */
+static VOLT_ATOMIC(uint32_t) yields;
+int sched_yield(void) {
+  (void)volt_fetch_add_relaxed(&yields, 1); /* a count */
+  return 0;
+}
+
 static void begin(uint32_t k) {
   memset((void *)&b, 0xee, sizeof b);
   volt_budget_init_bypass(&b, 3, limits, k);
@@ -307,6 +314,22 @@ static void only_the_first_of_them_pass(void **state) {
   expect(93, VOLT_OK);
   for (uint32_t i = 0; i < VOLT_BUDGET_REACH; i++) ignore_result(volt_budget_cancel(&b, &w[i]));
   give(8, 16, 1);
+}
+
+/* What need not wait does not spin before: it would yield. */
+static void what_need_not_wait_does_not_spin(void **state) {
+  (void)state;
+  const volt_amounts passes = of(0, 1, 0), nothing = of(0, 0, 0), too_much = of(9, 0, 0);
+  assert_result(try(8, 0, 0), VOLT_OK);
+  assert_result(ask(0, 1, 0, 0), VOLT_PENDING);
+  volt_store_relaxed(&yields, 0); /* a count, as below */
+  assert_result(volt_budget_acquire(&b, &passes), VOLT_OK);
+  assert_result(volt_budget_acquire(&b, &nothing), VOLT_OK);
+  assert_result(volt_budget_acquire(&b, &too_much), VOLT_EINVAL);
+  assert_int_equal(volt_load_relaxed(&yields), 0);
+  give(8, 1, 0);
+  expect(0, VOLT_OK);
+  give(1, 0, 0);
 }
 
 /* ---- give up ---- */
@@ -632,6 +655,7 @@ int main(void) {
       BYPASS(a_release_lets_younger_ones_pass),
       BYPASS(one_that_was_not_passed_may_be),
       BYPASS(only_the_first_of_them_pass),
+      BYPASS(what_need_not_wait_does_not_spin),
       TEST(a_cancel_says_who_was_first),
       TEST(a_waker_is_replaced),
       TEST(a_dropped_future_gives_back),
