@@ -46,8 +46,9 @@ typedef struct volt_lock_all_op {
 VOLT_BEGIN_DECLS
 
 /* Lock all of them if that needs no wait; else none.
- * items: put into the order of their addresses. None twice, and each with either a mutex or a semaphore
- *   (aborts). count: 0..VOLT_LOCK_ALL_MAX (more aborts); 0 succeeds.
+ * items: put into the order of their addresses; so the list is the caller's alone during the call, and two
+ *   threads do not share one. None twice, and each with either a mutex or a semaphore (aborts).
+ * count: 0..VOLT_LOCK_ALL_MAX (more aborts); 0 succeeds.
  * Returns VOLT_OK, VOLT_EAGAIN, VOLT_ECLOSED (a semaphore is closed) or VOLT_EINVAL (more permits than
  *   VOLT_SEM_MAX): nothing is held then. While it runs, others may find an object taken that it gives back.
  * Threads: any. Order: success acquires what those did that had them before. */

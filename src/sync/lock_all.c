@@ -26,7 +26,7 @@ static void *lock_all_object(const volt_lockable *item) {
   return item->mutex ? (void *)item->mutex : (void *)item->sem;
 }
 
-/* I2. They are few, and mostly in order. */
+/* I2. They are few, and mostly in order: then nothing is written. */
 static void lock_all_sort(volt_lockable *items, uint32_t count) {
   VOLT_CHECK(count <= VOLT_LOCK_ALL_MAX, "volt_lock_all", "%u objects, at most %u", count,
              (unsigned)VOLT_LOCK_ALL_MAX);
@@ -41,7 +41,7 @@ static void lock_all_sort(volt_lockable *items, uint32_t count) {
                  "%p is among the objects twice", lock_all_object(&item));
       items[to] = items[to - 1];
     }
-    items[to] = item;
+    if (to != i) items[to] = item;
   }
 }
 

@@ -1,4 +1,10 @@
 /* lock_all_test.c: every sentence of volt/lock_all.h, polled by hand. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#endif
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "death.h"
 #include "fake_waker.h"
 #include "poller.h"
@@ -77,6 +83,27 @@ static void they_are_in_the_order_of_addresses(void **state) {
     assert_true(before < it);
   }
   volt_unlock_all(items, 4);
+}
+
+/* A list that is in order is not written: it stands in memory that cannot be. */
+static void a_list_in_order_is_only_read(void **state) {
+  (void)state;
+  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(page != MAP_FAILED);
+  volt_lockable *fixed = (volt_lockable *)page;
+  assert_result(volt_try_lock_all(items, 4), VOLT_OK); /* it is in order now */
+  volt_unlock_all(items, 4);
+  memcpy(page, (const void *)items, sizeof items);
+  assert_int_equal(mprotect(page, bytes, PROT_READ), 0);
+  assert_result(volt_try_lock_all(fixed, 4), VOLT_OK);
+  volt_unlock_all(fixed, 4);
+  assert_result(volt_lock_all(fixed, 4), VOLT_OK);
+  volt_unlock_all(fixed, 4);
+  assert_result(volt_future_poll(volt_lock_all_future(&op, fixed, 4), fake_waker_of(&woken)),
+                VOLT_OK);
+  volt_unlock_all(fixed, 4);
+  assert_int_equal(munmap(page, bytes), 0);
 }
 
 /* Each of them is taken by another, in turn: nothing is kept, however it is asked for. */
@@ -212,6 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(all_are_locked),
       TEST(they_are_in_the_order_of_addresses),
+      TEST(a_list_in_order_is_only_read),
       TEST(none_is_kept),
       TEST(a_future_waits_for_one_after_the_other),
       TEST(a_grant_that_no_poll_has_seen_is_given_back),
