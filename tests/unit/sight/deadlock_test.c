@@ -701,6 +701,33 @@ static void a_cycle_is_reported_before_it_hangs(void **state) {
   volt_lock_order_switch_(NULL);
 }
 
+static void lock_all_behind(volt_mutex *outer, volt_mutex *first, volt_mutex *second) {
+  volt_lockable both[] = {{.mutex = first}, {.mutex = second}};
+  volt_mutex_lock(outer);
+  assert_result(volt_lock_all(both, 2), VOLT_OK);
+  volt_unlock_all(both, 2);
+  volt_mutex_unlock(outer);
+}
+
+/* Those that are locked together come behind what was held before, and have no order by name. */
+static void locked_together_they_come_behind_the_others(void **state) {
+  (void)state;
+  volt_mutex m[5] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT,
+                     VOLT_MUTEX_INIT};
+  for (unsigned i = 0; i < 4; i++)
+    assert_result(volt_name(&m[i], i == 1 || i == 2 ? "right" : "left"), VOLT_OK);
+  volt_lock_order_switch_(found);
+  lock_all_behind(&m[4], &m[0], &m[1]);
+  lock_all_behind(&m[4], &m[3], &m[2]); /* by address: the other name first */
+  assert_int_equal(order_taken(), 0);
+  nest(&m[1], &m[4]);
+  assert_true(order_taken() > 0);
+  assert_non_null(strstr(order, "'right'"));
+  assert_non_null(strstr(order, "deadlock_test.c:"));
+  volt_lock_order_switch_(NULL);
+  for (unsigned i = 0; i < 4; i++) volt_unname(&m[i]);
+}
+
 static void names_are_classes(void **state) {
   (void)state;
   volt_mutex m[4] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
@@ -912,6 +939,7 @@ int main(void) {
 #else
     TEST(the_watcher_reports_once),
     TEST(a_cycle_is_reported_before_it_hangs),
+    TEST(locked_together_they_come_behind_the_others),
     TEST(names_are_classes),
     TEST(a_name_that_is_gone),
     TEST(levels_are_classes),

@@ -196,6 +196,57 @@ static void more_permits_than_there_can_be(void **state) {
   expect_locked(0, 2);
 }
 
+/* It is found before anything is locked, so also if another has what comes before. */
+static void impossible_permits_are_refused_at_once(void **state) {
+  (void)state;
+  volt_lockable one = {.mutex = &mutexes[0]};
+  volt_sem unbounded = VOLT_SEM_INIT(1);
+  volt_lockable two[] = {one, {.sem = &sem, .permits = 3}};
+  volt_lockable open[] = {one, {.sem = &unbounded, .permits = VOLT_SEM_MAX}};
+  assert_result(volt_try_lock_all(&one, 1), VOLT_OK);
+  assert_result(volt_try_lock_all(two, 2), VOLT_EINVAL);
+  assert_result(volt_lock_all(two, 2), VOLT_EINVAL);
+  assert_result(volt_lock_all_until(two, 2, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(volt_future_poll(volt_lock_all_future(&op, two, 2), fake_waker_of(&woken)),
+                VOLT_EINVAL);
+  volt_future_made(volt_lock_all_future(&op, two, 2));
+  volt_future_cancel(&op.future);
+  assert_result(volt_try_lock_all(open, 2), VOLT_EAGAIN); /* more may be released */
+  volt_sem_set_limit(&sem, 3);
+  assert_result(volt_try_lock_all(two, 2), VOLT_EAGAIN);
+  volt_unlock_all(&one, 1);
+  assert_result(volt_try_lock_all(two, 2), VOLT_OK);
+  volt_unlock_all(two, 2);
+  volt_sem_set_limit(&sem, 2);
+  volt_sem_destroy(&unbounded);
+}
+
+#if VOLT_SIGHT
+/* The place that is noted is that of this call, not of one before. */
+static void it_is_noted_where_the_call_stands(void **state) {
+  (void)state;
+  volt_lockable one = {.mutex = &mutexes[0]};
+  const volt_holder_ *holder = &mutexes[0].holder;
+  volt_mutex_lock(&mutexes[0]);
+  volt_mutex_unlock(&mutexes[0]);
+  const uint32_t before = __LINE__;
+  assert_result(volt_lock_all(&one, 1), VOLT_OK);
+  assert_int_equal(volt_load_relaxed(&holder->line), before + 1); /* relaxed: its own */
+  volt_unlock_all(&one, 1);
+  assert_result(volt_try_lock_all(&one, 1), VOLT_OK);
+  assert_int_equal(volt_load_relaxed(&holder->line), before + 4);
+  volt_unlock_all(&one, 1);
+  assert_result(volt_lock_all_until(&one, 1, PAST_DEADLINE), VOLT_OK);
+  assert_int_equal(volt_load_relaxed(&holder->line), before + 7);
+  assert_non_null(strstr(volt_load_relaxed(&holder->file), "lock_all_test.c"));
+  volt_unlock_all(&one, 1);
+  assert_result((volt_lock_all_until)(&one, 1, PAST_DEADLINE), VOLT_OK); /* does not say */
+  assert_int_equal(volt_load_relaxed(&holder->line), 0);
+  assert_null(volt_load_relaxed(&holder->file));
+  volt_unlock_all(&one, 1);
+}
+#endif
+
 /* ---- misuse ---- */
 
 static void twice(void *arg) {
@@ -237,16 +288,20 @@ static void misuse_aborts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(all_are_locked),
-      TEST(they_are_in_the_order_of_addresses),
-      TEST(a_list_in_order_is_only_read),
-      TEST(none_is_kept),
-      TEST(a_future_waits_for_one_after_the_other),
-      TEST(a_grant_that_no_poll_has_seen_is_given_back),
-      TEST(a_select_that_it_loses_gives_back),
-      TEST(a_closed_semaphore_ends_it),
-      TEST(more_permits_than_there_can_be),
-      TEST(misuse_aborts),
+    TEST(all_are_locked),
+    TEST(they_are_in_the_order_of_addresses),
+    TEST(a_list_in_order_is_only_read),
+    TEST(none_is_kept),
+    TEST(a_future_waits_for_one_after_the_other),
+    TEST(a_grant_that_no_poll_has_seen_is_given_back),
+    TEST(a_select_that_it_loses_gives_back),
+    TEST(a_closed_semaphore_ends_it),
+    TEST(more_permits_than_there_can_be),
+    TEST(impossible_permits_are_refused_at_once),
+#if VOLT_SIGHT
+    TEST(it_is_noted_where_the_call_stands),
+#endif
+    TEST(misuse_aborts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
