@@ -32,7 +32,8 @@
  *
  * A request for more than a limit cannot be granted: it returns VOLT_EINVAL at once, and
  * volt_budget_explain() says which kind is short. If a limit is lowered under what a waiter asks for,
- * that waiter completes with VOLT_EINVAL.
+ * that waiter completes with VOLT_EINVAL: those that wait are examined from the oldest on, and if the limit
+ * is raised again meanwhile, those that were not examined yet stay.
  *
  * Permits have no owner: any thread may release what another acquired, also in parts. To release
  * more of a kind than is held aborts. If a limit becomes lower than what is held, the difference is
@@ -77,6 +78,7 @@ typedef struct volt_budget {
   VOLT_PLAIN(uint64_t) held[VOLT_BUDGET_KINDS];
   VOLT_PLAIN(uint64_t) limit[VOLT_BUDGET_KINDS];
   VOLT_PLAIN(const char *) name[VOLT_BUDGET_KINDS];
+  VOLT_PLAIN(volt_waiter *) unexamined; /* a limit was lowered: from here on; NULL: none */
 } volt_budget;
 VOLT_SIZE_AT_MOST_(volt_budget, 256);
 
@@ -84,12 +86,8 @@ VOLT_SIZE_AT_MOST_(volt_budget, 256);
  * 1..VOLT_BUDGET_KINDS; limits: 0..VOLT_BUDGET_MAX; none is checked. */
 #define VOLT_BUDGET_INIT(kinds, ...) VOLT_BUDGET_INIT_BYPASS(0, kinds, __VA_ARGS__)
 /* The same; at most k later requests pass a waiter. k: 0..VOLT_BUDGET_BYPASS_MAX, not checked. */
-#define VOLT_BUDGET_INIT_BYPASS(k, kinds, ...)              \
-  {                                                         \
-    VOLT_FIFO_INIT_(0), (kinds), (k), {0}, {__VA_ARGS__}, { \
-      NULL                                                  \
-    }                                                       \
-  }
+#define VOLT_BUDGET_INIT_BYPASS(k, kinds, ...) \
+  { VOLT_FIFO_INIT_(0), (kinds), (k), {0}, {__VA_ARGS__}, {NULL}, NULL }
 
 VOLT_BEGIN_DECLS
 
@@ -199,9 +197,13 @@ VOLT_API void volt_budget_close(volt_budget *b);
 
 /* Change the limit of a kind. A higher limit makes the difference free. A lower one takes it from what
  * is free; what is held beyond it becomes the excess. Waiters that ask for more than the new limit
- * complete with VOLT_EINVAL. Works on a closed budget, too.
+ * complete with VOLT_EINVAL, unless the limit is raised again before they are examined. Works on a closed
+ * budget, too.
+ * Cost: of a lower limit, each waiter is examined once, VOLT_BUDGET_REACH of them at a time. In between the lock
+ *   is free, and wakers are called. Until all are examined, newcomers queue.
  * kind: below the number of kinds (aborts). limit: 0..VOLT_BUDGET_MAX (more aborts).
- * Wakes: as volt_budget_release(); and the waiters that are refused.
+ * Wakes: as volt_budget_release(); and before, the waiters that are refused, those beyond the first 32
+ *   possibly on another thread as well.
  * Threads: any; if several threads set it at once, the last one wins. Order: permits that are added
  *   carry what this thread did before. */
 VOLT_API void volt_budget_set_limit(volt_budget *b, uint32_t kind, uint64_t limit);

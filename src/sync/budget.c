@@ -56,13 +56,18 @@
  *       reads that to take it. Prevented by: it is read and taken under the lock, before the claim.
  *   R7  Interleaving: a limit is lowered under what a waiter asks for, after that was found possible;
  *       it waits for ever, and all others behind it. Prevented by: what is possible is looked at under
- *       the lock, where the waiter is queued. A thread that lowers a limit sets OPEN, and completes
- *       waiters that ask for too much until there is none.
+ *       the lock, where the waiter is queued. A thread that lowers a limit sets OPEN, and examines all
+ *       that are queued, VOLT_BUDGET_REACH in each critical section, and completes those that ask for too
+ *       much. It is counted in RETURNING until it has come to the end, and all that comes back meanwhile
+ *       does the same. Others leave it to them.
  *   R8  Interleaving: the budget is closed, or a limit is lowered; a waiting future is polled before
  *       the thread that did so has completed it, and stays pending, while a new one is refused.
  *       Prevented by: the poll sees CLOSED or OPEN, takes the lock, and completes the future, or waits
  *       for the thread that has claimed it. So OPEN stays until each refused waiter has completed: a
- *       thread that refuses comes back, and no other one clears OPEN meanwhile. */
+ *       thread that refuses comes back, and no other one clears OPEN meanwhile.
+ *   R9  Interleaving: a thread has examined some waiters, and calls wakers; the waiter that is to be
+ *       examined next is cancelled or granted, and freed; the thread comes back to it. Prevented by: what
+ *       leaves the FIFO is not `unexamined` then: that is the next one. */
 #include <volt/budget.h>
 
 #include <inttypes.h>
@@ -104,6 +109,7 @@ void volt_budget_init_bypass(volt_budget *b, uint32_t kinds, const uint64_t *lim
     b->limit[i] = limit;
     b->name[i] = NULL;
   }
+  b->unexamined = NULL;
 }
 
 void volt_budget_init(volt_budget *b, uint32_t kinds, const uint64_t *limits) {
@@ -228,9 +234,19 @@ static void budget_pass_to(volt_budget *b, const volt_waiter *w) {
   for (volt_waiter *v = b->queue.head; v != w; v = v->next) v->want -= 1; /* B4 */
 }
 
+/* *w is about to leave the FIFO. */
+static void budget_leave(volt_budget *b, const volt_waiter *w) {
+  if (b->unexamined == w) b->unexamined = w->next; /* R9 */
+}
+
+static volt_claimed_ budget_claim_one(volt_budget *b, volt_waiter *w) {
+  budget_leave(b, w);
+  return volt_fifo_claim_(&b->queue, w);
+}
+
 static volt_claimed_ budget_grant(volt_budget *b, volt_waiter *w) {
   budget_take(b, budget_need(w)); /* R6 */
-  return volt_fifo_claim_(&b->queue, w);
+  return budget_claim_one(b, w);
 }
 
 /* Claim waiters that can be granted, as many as the batch has room for. Returns how many. */
@@ -253,12 +269,15 @@ static unsigned budget_claim_granted(volt_budget *b, volt_claimed_ *batch) {
   return count;
 }
 
-/* The same, of waiters that ask for more than a limit. */
+/* The same, of waiters that ask for more than a limit, among the next VOLT_BUDGET_REACH that are to be
+ * examined. */
 static unsigned budget_claim_refused(volt_budget *b, volt_claimed_ *batch) {
   unsigned count = 0;
-  for (volt_waiter *w = b->queue.head, *next; w && count < VOLT_WAKE_BATCH; w = next) {
-    next = w->next;
-    if (!budget_is_possible(b, budget_need(w))) batch[count++] = volt_fifo_claim_(&b->queue, w);
+  for (unsigned i = 0; i < VOLT_BUDGET_REACH && count < VOLT_WAKE_BATCH; i++) {
+    volt_waiter *w = b->unexamined;
+    if (!w) break;
+    b->unexamined = w->next;
+    if (!budget_is_possible(b, budget_need(w))) batch[count++] = budget_claim_one(b, w);
   }
   return count;
 }
@@ -267,35 +286,36 @@ static unsigned budget_claim_refused(volt_budget *b, volt_claimed_ *batch) {
 static unsigned budget_claim_closed(volt_budget *b, volt_claimed_ *batch) {
   unsigned count = 0;
   while (b->queue.head && count < VOLT_WAKE_BATCH) {
-    batch[count++] = volt_fifo_claim_(&b->queue, b->queue.head);
+    batch[count++] = budget_claim_one(b, b->queue.head);
   }
   return count;
 }
 
 /* Claim a batch of waiters that are to be completed now. Returns how many; *state is what they
- * complete with. */
-static unsigned budget_claim(volt_budget *b, uint64_t *word, volt_claimed_ *batch,
-                             uint32_t *state) {
+ * complete with. examines: this thread lowers a limit, or comes back. */
+static unsigned budget_claim(volt_budget *b, uint64_t *word, volt_claimed_ *batch, uint32_t *state,
+                             bool examines) {
   if (*word & CLOSED) {
     *state = VOLT_WAITER_CLOSED_;
     return budget_claim_closed(b, batch);
   }
-  if (*word & NARROWED) { /* R7 */
+  if (examines && (*word & NARROWED)) { /* R7 */
     *state = VOLT_WAITER_REFUSED_;
     unsigned count = budget_claim_refused(b, batch);
-    if (count > 0) return count;
+    if (count > 0 || b->unexamined) return count;
     if (!(*word & VOLT_WORD_ALL_RETURNING_)) *word &= ~NARROWED; /* R8 */
   }
   *state = VOLT_WAITER_GRANTED_;
   return budget_claim_granted(b, batch);
 }
 
-/* Complete all waiters that can be completed now. Releases the lock; *b may be gone then (R2). */
-static void budget_serve_and_unlock(volt_budget *b, uint64_t word) {
-  for (;; word -= RETURNING) {
+/* Complete all waiters that can be completed now. examines: this thread lowers a limit. Releases the lock;
+ * *b may be gone then (R2). */
+static void budget_complete_and_unlock(volt_budget *b, uint64_t word, bool examines) {
+  for (;; word -= RETURNING, examines = true) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
     uint32_t state;
-    unsigned count = budget_claim(b, &word, batch, &state);
+    unsigned count = budget_claim(b, &word, batch, &state, examines);
     bool is_refusal = state == VOLT_WAITER_REFUSED_;
     bool again = is_refusal || (b->queue.head && count == VOLT_WAKE_BATCH);
     if (again) word += RETURNING;
@@ -308,6 +328,10 @@ static void budget_serve_and_unlock(volt_budget *b, uint64_t word) {
     volt_fifo_check_returning_(word);
     volt_fifo_lock_(&b->queue, &word);
   }
+}
+
+static void budget_serve_and_unlock(volt_budget *b, uint64_t word) {
+  budget_complete_and_unlock(b, word, false);
 }
 
 /* ---- acquire ---- */
@@ -403,10 +427,12 @@ int volt_budget_acquire_waiter(volt_budget *b, volt_waiter *w, const volt_amount
 
 bool volt_budget_cancel(volt_budget *b, volt_waiter *w) {
   uint64_t word;
-  uint32_t need;
-  if (!volt_fifo_lock_to_cancel_(&b->queue, VOLT_KIND_BUDGET_, w, &word, &need)) {
+  if (volt_waiter_result(w) != VOLT_PENDING ||
+      !volt_fifo_lock_if_linked_(&b->queue, VOLT_KIND_BUDGET_, w, &word)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
+  budget_leave(b, w);
+  volt_fifo_withdraw_(&b->queue, w);
   volt_count_cancel_(VOLT_KIND_BUDGET_);
   budget_serve_and_unlock(b, word); /* R5 */
   return true;
@@ -446,9 +472,13 @@ void volt_budget_set_limit(volt_budget *b, uint32_t kind, uint64_t limit) {
              "%p: kind %u has a limit of %" PRIu64 ", at most %" PRIu64, (void *)b, kind, limit,
              VOLT_BUDGET_MAX);
   volt_fifo_lock_(&b->queue, &word);
-  if (limit < b->limit[kind]) word |= NARROWED; /* R7 */
+  bool is_lower = limit < b->limit[kind];
   b->limit[kind] = limit;
-  budget_serve_and_unlock(b, budget_note_excess(b, word));
+  if (is_lower) { /* R7 */
+    word |= NARROWED;
+    b->unexamined = b->queue.head;
+  }
+  budget_complete_and_unlock(b, budget_note_excess(b, word), is_lower);
 }
 
 /* ---- inspection ---- */
@@ -634,7 +664,7 @@ static bool budget_due(volt_future *f) {
     volt_fifo_unlock_exact_(&b->queue, word);
     return false;
   }
-  volt_claimed_ claimed = volt_fifo_claim_(&b->queue, w); /* R8 */
+  volt_claimed_ claimed = budget_claim_one(b, w); /* R8 */
   volt_fifo_unlock_(&b->queue, word);
   volt_count_claims_(VOLT_KIND_BUDGET_, 1, true);
   volt_claimed_grant_(claimed, is_closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_REFUSED_);

@@ -1,5 +1,5 @@
 // budget_model: amounts of two kinds, in batches of one waiter.
-// Checks budget.c B1-B5, R1-R8.
+// Checks budget.c B1-B5, R1-R9.
 // PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
@@ -353,6 +353,28 @@ struct budget_limit_x_release : budget_model {
   }
 };
 MODEL(budget_limit_x_release, 2, bounded)
+
+// R9: between two batches of refused ones the next that is to be examined is cancelled, and its memory is another's.
+struct budget_limit_x_cancel : budget_model {
+  bool is_cancelled = false;
+  budget_limit_x_cancel() : budget_model(2, 1) {
+    EXPECT(try_it(2, 0) == VOLT_OK);
+    for (unsigned i = 0; i < 3; i++) EXPECT(ask(i, 2, 0) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_budget_set_limit(b, 0, 1);
+    if (index == 1 && (is_cancelled = volt_budget_cancel(b, &w[1]))) {
+      result[1] = VOLT_ECANCELED;
+      poison(&w[1]);
+    }
+  }
+  void check() override {
+    EXPECT(look(0) == VOLT_EINVAL && look(2) == VOLT_EINVAL);
+    EXPECT(look(1) == (is_cancelled ? VOLT_ECANCELED : VOLT_EINVAL));
+    EXPECT(volt_budget_waiters(b) == 0 && holds(2, 0));
+  }
+};
+MODEL(budget_limit_x_cancel, 2, bounded)
 
 // B1: nothing is taken while more is held than the limit.
 struct budget_limit_x_try : budget_model {

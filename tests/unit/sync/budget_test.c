@@ -546,6 +546,36 @@ static void it_is_inspected(void **state) {
 
 /* ---- wakers that call back ---- */
 
+/* Between two batches of refused ones: all are cancelled but the last, which a release does not refuse. */
+static void cancels_all_but_the_last(hostile_waker *h) {
+  const volt_amounts one = of(0, 1, 0);
+  for (uint32_t i = 1; i < ASKERS - 1; i++) {
+    if (volt_budget_cancel(&b, &w[i])) memset((void *)&w[i], 0, sizeof w[i]);
+  }
+  volt_budget_release(&b, &one);
+  h->result = volt_waiter_result(&w[ASKERS - 1]);
+}
+
+static void between_two_batches_of_refused_ones(void **state) {
+  (void)state;
+  hostile_waker hostile;
+  hostile_waker_init(&hostile, 0, NULL, cancels_all_but_the_last, NULL);
+  assert_result(try(8, 1, 0), VOLT_OK);
+  need[0] = of(5, 0, 0);
+  assert_result(volt_budget_acquire_waiter(&b, &w[0], &need[0], hostile_waker_of(&hostile)),
+                VOLT_PENDING);
+  for (uint32_t i = 1; i < ASKERS; i++) assert_result(ask(i, 5, 0, 0), VOLT_PENDING);
+  volt_budget_set_limit(&b, CORES, 4);
+  assert_result(hostile.result, VOLT_PENDING);
+  expect(ASKERS - 1, VOLT_EINVAL);
+  assert_int_equal(volt_budget_waiters(&b), 0);
+  expect_held(8, 0, 0);
+  assert_result(ask(1, 1, 0, 0), VOLT_PENDING);
+  give(8, 0, 0);
+  assert_result(volt_waiter_result(&w[1]), VOLT_OK);
+  give(1, 0, 0);
+}
+
 static void asks_again(hostile_waker *h) {
   static const volt_amounts one = {{1}};
   h->result = volt_budget_try_acquire((volt_budget *)h->object, &one);
@@ -667,6 +697,7 @@ int main(void) {
       TEST(a_lower_limit_refuses_waiters),
       TEST(it_explains),
       TEST(it_is_inspected),
+      TEST(between_two_batches_of_refused_ones),
       TEST(a_waker_overtakes_no_waiter),
       TEST(misuse_aborts_with_values),
   };
