@@ -192,20 +192,26 @@ static void budget_take(volt_budget *b, const volt_amounts *need) {
   for (uint32_t i = 0; i < b->kinds; i++) b->held[i] += need->of[i];
 }
 
-static VOLT_NOINLINE VOLT_NORETURN void budget_refuse_release(const volt_budget *b, uint32_t kind,
-                                                              uint64_t amount) {
+/* `first` kinds were not given back: undo the others, and release the lock, for those that handle the abort. */
+static VOLT_NOINLINE VOLT_NORETURN void budget_refuse_release(volt_budget *b, uint64_t word,
+                                                              const volt_amounts *amounts,
+                                                              size_t first) {
+  for (size_t i = first; i < b->kinds; i++) b->held[i] += amounts->of[i];
+  uint32_t kind = (uint32_t)first - 1;
   const char *name = b->name[kind];
+  uint64_t held = b->held[kind];
+  volt_fifo_unlock_exact_(&b->queue, word);
   volt_panic_(volt_kind_api_(VOLT_KIND_BUDGET_),
               "%p: more is given back than is held, of kind %u%s%s (%" PRIu64
               " given back, %" PRIu64 " held)",
-              (const void *)b, kind, name ? ", " : "", name ? name : "", amount,
-              (uint64_t)b->held[kind]);
+              (void *)b, kind, name ? ", " : "", name ? name : "", amounts->of[kind], held);
 }
 
-static VOLT_INLINED_ void budget_give(volt_budget *b, const volt_amounts *amounts) {
+/* word: what the word was before the lock was taken. */
+static VOLT_INLINED_ void budget_give(volt_budget *b, uint64_t word, const volt_amounts *amounts) {
   for (size_t i = b->kinds; i > 0; i--) {
     uint64_t held = b->held[i - 1], amount = amounts->of[i - 1];
-    if (VOLT_UNLIKELY(amount > held)) budget_refuse_release(b, (uint32_t)i - 1, amount);
+    if (VOLT_UNLIKELY(amount > held)) budget_refuse_release(b, word, amounts, i);
     b->held[i - 1] = held - amount;
   }
 }
@@ -443,7 +449,7 @@ bool volt_budget_cancel(volt_budget *b, volt_waiter *w) {
 static VOLT_NOINLINE void budget_release_slow(volt_budget *b, const volt_amounts *amounts) {
   uint64_t word;
   volt_fifo_lock_(&b->queue, &word);
-  budget_give(b, amounts);
+  budget_give(b, word, amounts);
   if (word & EXCESS) word = budget_note_excess(b, word);
   budget_serve_and_unlock(b, word);
 }
@@ -451,7 +457,7 @@ static VOLT_NOINLINE void budget_release_slow(volt_budget *b, const volt_amounts
 void volt_budget_release(volt_budget *b, const volt_amounts *amounts) {
   budget_check_kinds(b, amounts);
   if (budget_lock_idle(b)) {
-    budget_give(b, amounts);
+    budget_give(b, 0, amounts);
     budget_unlock_idle(b); /* R2: the last access to *b */
   } else {
     budget_release_slow(b, amounts);
@@ -591,6 +597,7 @@ int volt_budget_explain(const volt_budget *inspected, const volt_amounts *need, 
                         size_t bytes) {
   uint64_t word;
   char unnamed[16];
+  budget_check_kinds(inspected, need);
   bool is_nothing = budget_is_nothing(inspected, need);
   volt_budget *b = budget_read_begin(inspected, &word);
   uint32_t over = budget_first_impossible(b, need), kinds = b->kinds;

@@ -1,4 +1,8 @@
 /* budget_test.c: every sentence of volt/budget.h, polled by hand. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
@@ -603,6 +607,20 @@ static void gives_too_much(void *arg) {
   (void)arg;
   give(1, 3, 0);
 }
+static void tell_what_is_held(int signal) {
+  char text[80];
+  (void)signal;
+  int length = snprintf(text, sizeof text, "held: %u, %u\n", (unsigned)volt_budget_held(&b, CORES),
+                        (unsigned)volt_budget_held(&b, MEMORY));
+  ignore_result((int)write(STDERR_FILENO, text, (size_t)length));
+}
+static void gives_too_much_of_the_first(void *arg) {
+  (void)arg;
+  const volt_amounts more = of(3, 2, 0);
+  (void)signal(SIGABRT, tell_what_is_held);
+  give(6, 0, 0);
+  volt_budget_release(&b, &more);
+}
 static void gives_all_there_is(void *arg) {
   (void)arg;
   give(UINT64_MAX, 0, 0);
@@ -648,6 +666,7 @@ static void misuse_aborts_with_values(void **state) {
   assert_result(try(8, 2, 0), VOLT_OK);
   volt_budget_name_kind(&b, MEMORY, "memory");
   assert_death(gives_too_much, NULL, "volt_budget", "kind 1, memory", "3 given back", "2 held");
+  assert_death(gives_too_much_of_the_first, NULL, "kind 0", "3 given back", "2 held", "held: 2, 2");
   assert_death(gives_all_there_is, NULL, "kind 0", "8 held");
   assert_death(asks_for_the_limit_of, &third, "kind 3 of 3");
   assert_death(sets_too_much, NULL, "1099511627777");
