@@ -65,6 +65,7 @@ NUMBERS_HERE = {
             AT("waiter.future", volt_waiter, future),
             {"waiter is granted", VOLT_WAITER_GRANTED_},
             {"waiter is closed", VOLT_WAITER_CLOSED_},
+            {"waiter is refused", VOLT_WAITER_REFUSED_},
             AT("fifo.word", volt_fifo_, word),
             AT("fifo.head", volt_fifo_, head),
             AT("fifo.waiters", volt_fifo_, waiters),

@@ -44,8 +44,7 @@ enum { DESCRIBE_PATIENCE = 64 };
 /* Whether f, which is WAITING, has an outcome that its owner has not seen. */
 static bool describe_is_completed(volt_future *f) {
   uint32_t state = volt_load_relaxed(&volt_leaf_waiter_(f, f->ops)->state); /* a snapshot: R1 */
-  return state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_ ||
-         state == VOLT_WAITER_REFUSED_;
+  return volt_waiter_is_completed_(state);
 }
 
 static const char *describe_operation(const volt_future_ops_ *ops) {

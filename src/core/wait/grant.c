@@ -29,8 +29,7 @@
 enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };
 
 static bool grant_is_done(uint32_t state) {
-  return state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
-         state == VOLT_WAITER_CLOSED_ || state == VOLT_WAITER_REFUSED_;
+  return state == VOLT_WAITER_UNUSED_ || volt_waiter_is_completed_(state);
 }
 
 void volt_waiter_check_unused_(volt_kind_ kind, volt_waiter *w) {

@@ -27,6 +27,12 @@ enum {
   VOLT_WAITER_REFUSED_ = 10
 };
 
+/* Whether a state is an outcome that a granter has stored. */
+static inline bool volt_waiter_is_completed_(uint32_t state) {
+  return state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_ ||
+         state == VOLT_WAITER_REFUSED_;
+}
+
 /* A waiter that is unlinked and not granted yet, so it is its granter's, but for AWAITED; and a
  * copy of all that the granter needs when it is granted. */
 typedef struct volt_claimed_ {

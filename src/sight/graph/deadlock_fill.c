@@ -159,7 +159,7 @@ static const volt_waiter *deadlock_waiter_of(const volt_sleeper_seen_ *b) {
   return is_inside ? &b->future->waiter : b->waiter;
 }
 
-/* What is known of the waiter of a thread. Returns false if that was granted, or closed. */
+/* What is known of the waiter of a thread. Returns false if that has completed. */
 static bool deadlock_read_waiter(volt_term_ *t) {
   char bytes[sizeof(volt_waiter)];
   uint32_t state;
@@ -172,7 +172,7 @@ static bool deadlock_read_waiter(volt_term_ *t) {
     t->kind = VOLT_KIND_MUTEX_;
     t->object = queue;
   }
-  return state != VOLT_WAITER_GRANTED_ && state != VOLT_WAITER_CLOSED_;
+  return !volt_waiter_is_completed_(state);
 }
 
 static bool deadlock_thread_term(volt_term_ *t, const volt_sleeper_seen_ *b) {
