@@ -75,6 +75,7 @@ done
 refused 'an operation of others that is stored' 'unused-variable' \
   '  auto both = volt::all(m.lock(), volt::within(pool.acquire(), 1s));'
 refused 'an operation of I/O that is stored' 'unused-variable' '  auto n = fd.recv(to, 5);'
+refused 'a semaphore that is locked with others' 'permits_of' '  (void)volt::lock_all(m, pool).wait();'
 refused 'a guard that is an operation' 'conversion|no viable' '  volt::lock guard = m.lock();'
 refused 'an operation of I/O that is not waited for' "$ignored" '  fd.recv(to, 5);'
 refused 'a guard that is dropped at once' "$ignored" '  m.lock().wait();'

@@ -50,9 +50,9 @@ class [[nodiscard]] amounts {
     }
     return false;
   }
-  /* How much it holds of a kind. */
+  /* How much it holds of a kind; 0 of one that no budget has. */
   uint64_t count(uint32_t kind) const noexcept {
-    return of_.of[kind];
+    return kind < VOLT_BUDGET_KINDS ? of_.of[kind] : 0;
   }
   /* Give all that it holds back now. */
   void release() noexcept {
@@ -63,13 +63,14 @@ class [[nodiscard]] amounts {
   }
   /* Give a part back now: at most what it holds of each kind (aborts). */
   void release(const volt_amounts &part) noexcept {
+    if (!*this && is_nothing_(part)) return; /* its budget may have ended */
     if (!take_out_(part)) misuse_("a volt::amounts releases more than it holds");
-    if (budget_) volt_budget_release(budget_, &part);
+    volt_budget_release(budget_, &part);
   }
   /* Take a part out, into a guard of its own: at most what it holds of each kind (aborts). */
   amounts split(const volt_amounts &part) noexcept {
     if (!take_out_(part)) misuse_("a volt::amounts splits off more than it holds");
-    return budget_ ? amounts(*budget_, part, adopt) : amounts();
+    return is_nothing_(part) ? amounts() : amounts(*budget_, part, adopt);
   }
   /* Give them up without releasing them. Returns how much: the caller releases it. */
   [[nodiscard]] volt_amounts disown() noexcept {
@@ -79,6 +80,12 @@ class [[nodiscard]] amounts {
   }
 
  private:
+  static bool is_nothing_(const volt_amounts &part) noexcept {
+    for (uint64_t amount : part.of) {
+      if (amount != 0) return false;
+    }
+    return true;
+  }
   bool take_out_(const volt_amounts &part) noexcept {
     for (uint32_t i = 0; i < VOLT_BUDGET_KINDS; i++) {
       if (part.of[i] > of_.of[i]) return false;

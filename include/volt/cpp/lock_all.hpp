@@ -6,6 +6,8 @@
 #define VOLT_CPP_LOCK_ALL_HPP
 
 #include <array>
+#include <type_traits>
+#include <utility>
 
 #include "../lock_all.h"
 #include "mutex.hpp"
@@ -87,9 +89,19 @@ inline volt_lockable lockable_(const volt_lockable &item) noexcept {
   return item;
 }
 
+/* Private: what can be locked so. */
+template <class Item, class = void>
+struct is_lockable_ : std::false_type {};
+template <class Item>
+struct is_lockable_<Item, std::void_t<decltype(lockable_(std::declval<Item &>()))>>
+    : std::true_type {};
+
 /* Lock all of them: volt::mutex, or volt::permits_of(semaphore, n). Gives a volt::all_locks. */
 template <class... Items>
 lock_all_operation<sizeof...(Items)> lock_all(Items &&...items) noexcept {
+  static_assert(sizeof...(Items) <= VOLT_LOCK_ALL_MAX, "volt::lock_all() locks 64 objects at most");
+  static_assert((is_lockable_<Items>::value && ...),
+                "volt::lock_all() locks a volt::mutex, or volt::permits_of(semaphore, n)");
   return lock_all_operation<sizeof...(Items)>({lockable_(items)...});
 }
 

@@ -1,4 +1,6 @@
 /* cpp_budget_test.cpp: volt/cpp/budget.hpp: each way to wait, each thing a guard does. */
+#include <sys/mman.h>
+
 #include <chrono>
 #include <thread>
 
@@ -47,6 +49,21 @@ TEST(a_guard_gives_back_once) {
   EXPECT(!moved && b.held(MEMORY) == 7);
   { volt::amounts adopted(*b.c(), all, volt::adopt); }
   EXPECT(b.held(MEMORY) == 0);
+}
+
+/* The budget of an empty guard may have ended: its memory is gone here. */
+TEST(an_empty_guard_does_not_touch_the_budget) {
+  void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(page != MAP_FAILED);
+  const uint64_t limits[] = {2};
+  volt_budget *b = static_cast<volt_budget *>(page);
+  volt_budget_init(b, 1, limits);
+  volt::amounts held = volt::acquire_amounts_operation(*b, {{2}}).wait();
+  held.release();
+  volt_budget_destroy(b);
+  EXPECT(munmap(page, 4096) == 0);
+  held.release({});
+  EXPECT(!held.split({}) && held.count(VOLT_BUDGET_KINDS) == 0);
 }
 
 TEST(it_is_waited_for_by_a_thread) {
