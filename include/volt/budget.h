@@ -39,13 +39,17 @@
  * more of a kind than is held aborts. If a limit becomes lower than what is held, the difference is
  * the excess (volt_budget_excess()); what is released reduces it first.
  *
- * Blocking calls spin for about 10 us before they queue, as those of a semaphore do. A spinning
- * caller overtakes no waiter. Futures queue at once.
+ * Blocking calls that cannot have it at once spin for about 10 us before they queue, as those of a semaphore
+ * do. A spinning caller overtakes no waiter, other than by the bypass as any caller. Futures queue at once.
  *
  * Lifetime: as of a semaphore. A thread that is granted something may destroy and free the budget at
  * once, even if the volt_budget_release() that granted it has not returned yet. (volt_budget_destroy()
- * waits for a call that has more than 32 waiters to wake.) All other calls of other threads must have
- * returned before.
+ * waits for a call that has more than 32 waiters to wake, or that refuses one because a limit was lowered.) All
+ * other calls of other threads must have returned before.
+ *
+ * A waker may use the budget that calls it, but not destroy it. But a release within a waker may call the wakers
+ * of the next waiters, and a release within one of those the next: the stack grows with each. So let the
+ * waker only make its task ready to run, and let the task release.
  *
  * All-zero is a valid budget without kinds. Nothing is ever allocated. */
 #ifndef VOLT_BUDGET_H
@@ -109,8 +113,9 @@ VOLT_API void volt_budget_init_bypass(volt_budget *b, uint32_t kinds, const uint
 VOLT_API void volt_budget_name_kind(volt_budget *b, uint32_t kind, const char *name);
 
 /* End its life; frees nothing. No waiter may be queued (aborts), and no thread may use *b again.
- * Something may still be held. Waits for a call that has more than 32 waiters to wake, and so has to
- * come back. So it must not be called by a waker that this budget calls. */
+ * Something may still be held. Waits for a call that has more than 32 waiters to wake, or has refused one
+ * (volt_budget_set_limit()), and so has to come back. So it must not be called by a waker that this budget
+ * calls. */
 VOLT_API void volt_budget_destroy(volt_budget *b);
 
 /* ---- acquire ---- */
@@ -181,7 +186,7 @@ VOLT_API VOLT_NODISCARD bool volt_budget_cancel(volt_budget *b, volt_waiter *w);
  *   that has the values, before it changes anything.
  * Wakes: every waiter that can be granted now, in the order in which they are granted, with nothing
  *   held, on this thread; those beyond the first 32 possibly on another thread that uses the budget
- *   meanwhile.
+ *   meanwhile, and so all of them while a limit is being lowered on another.
  * Threads: any; not from a signal handler. Order: releases what this thread did before to each
  *   thread that receives a permit. */
 VOLT_API void volt_budget_release(volt_budget *b, const volt_amounts *amounts);
@@ -240,7 +245,7 @@ typedef struct volt_budget_state {
 } volt_budget_state;
 
 /* Write into *state how much of each kind is held, free and waited for: all at one moment. Takes
- * the lock for as long as a release does. */
+ * the lock for a bounded time: it looks at no more waiters than a release. */
 VOLT_API void volt_budget_inspect(const volt_budget *b, volt_budget_state *state);
 
 /* The limit of a kind, what is held of it, what is free (0 while there is an excess), and by how much

@@ -27,9 +27,10 @@ typedef struct volt_counts_of {
   uint64_t grants;   /* waiters that got what they waited for */
   uint64_t cancels;  /* waiters that gave up, deadlines included */
   uint64_t timeouts; /* of these: a deadline of a blocking call had passed */
-  uint64_t closes;   /* waiters whose object was closed */
-  uint64_t sleeps;   /* of threads that wait for such an object, in the kernel */
-  uint64_t naps; /* "internal lock" only: sleeps of 50 us while another thread is in the middle of
+  uint64_t
+      closes; /* waiters whose object was closed, or (budget) whose request became impossible */
+  uint64_t sleeps; /* of threads that wait for such an object, in the kernel */
+  uint64_t naps;   /* "internal lock" only: sleeps of 50 us while another thread is in the middle of
                       * an operation */
 } volt_counts_of;
 

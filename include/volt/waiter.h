@@ -12,7 +12,9 @@
  *
  * The life of a waiter is the same for every primitive:
  *
- *   unused -> queued -> claimed -> granted      a release serves it; then waker.wake() is called
+ *   unused -> queued -> claimed -> granted      a release serves it; then waker.wake() is called. A close
+ *                   |                           ends in the same way; so does a request to a budget that
+ *                   |                           has become impossible (refused)
  *                   `-> cancelled               its owner gives up; its waker is not called
  *
  * The grant is the last access to the waiter. A thread that sees it owns the memory again, and sees
@@ -61,7 +63,8 @@ VOLT_BEGIN_DECLS
 
 /* What has become of the last operation that queued *w.
  * Returns VOLT_PENDING (not completed yet), VOLT_OK (granted), VOLT_ECLOSED (the object was closed
- *   instead) or VOLT_ECANCELED (cancelled, or never queued). A result may be VOLT_PENDING for a
+ *   instead), VOLT_EINVAL (a budget: a limit was lowered under what it asks for) or VOLT_ECANCELED
+ *   (cancelled, or never queued). A result may be VOLT_PENDING for a
  *   while after the object says that it is open, or closed. To know at once, ask the object, or
  *   cancel.
  *   Aborts if *w is a copy of a queued waiter, or was moved while it was queued.

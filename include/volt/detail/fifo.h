@@ -12,8 +12,8 @@
  *   bit 2      CLOSED     closed: no new waiter is queued; those that are still in the FIFO are on
  *                         their way out
  *   bit 3      BOUNDED    a bounded semaphore, for its whole life: its releases take the slow path,
- *                         which compares them with the limit. A channel uses this bit in another
- *                         way (channel.h).
+ *                         which compares them with the limit. A channel (channel.h) and a budget
+ *                         use this bit in other ways.
  *   bit 4      OPEN       a mutex or rwlock with bypass, QUEUED: the oldest waiter may be passed.
  *                         The value of such an object is real while QUEUED is set, too
  *                         (src/core/wait/bypass.c)
@@ -41,6 +41,11 @@
  *   waiter.data  NULL; not NULL if it wants  the primitive's own       the elements
  *                all (semaphore_limit.h), or
  *                was moved to a mutex (cond.c)
+ *
+ * A budget (src/sync/budget.c) has BOUNDED while more is held than a limit, OPEN while waiters may ask for
+ * more than one that was lowered, and no value. Its rest is how many requests have passed all waiters, want
+ * is that when the waiter was queued, less those that have passed it from behind, need is 1, and data is
+ * what it asks for.
  *
  * A fourth engine, src/core/wait/bypass.c, does not use fifo.rest. There want is what the waiter adds to
  * the value, need is 1, and data is the FIFO itself if the waiter may be nudged.
