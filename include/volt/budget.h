@@ -186,7 +186,7 @@ VOLT_API VOLT_NODISCARD bool volt_budget_cancel(volt_budget *b, volt_waiter *w);
  *   that has the values, before it changes anything.
  * Wakes: every waiter that can be granted now, in the order in which they are granted, with nothing
  *   held, on this thread; those beyond the first 32 possibly on another thread that uses the budget
- *   meanwhile, and so all of them while a limit is being lowered on another.
+ *   meanwhile. While another thread lowers a limit, possibly all of them on that one.
  * Threads: any; not from a signal handler. Order: releases what this thread did before to each
  *   thread that receives a permit. */
 VOLT_API void volt_budget_release(volt_budget *b, const volt_amounts *amounts);

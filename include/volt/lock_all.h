@@ -36,8 +36,7 @@
 typedef struct volt_lockable {
   volt_mutex *mutex; /* NULL: it is a semaphore */
   volt_sem *sem;     /* NULL: it is a mutex */
-  uint32_t
-      permits; /* of the semaphore: 0..VOLT_SEM_MAX, and no more than the limit of a bounded one */
+  uint32_t permits;  /* of the semaphore: 0..VOLT_SEM_MAX; of a bounded one: 0..its limit */
 } volt_lockable;
 
 /* Members are private. A caller that waits by a future. */
