@@ -57,7 +57,8 @@ static bool symbols_by_libdw(struct symbols *s, uintptr_t at, char *to, size_t s
       module ? dwfl_module_addrinfo(module, at - 1, &offset, &symbol, NULL, NULL, NULL) : NULL;
   if (!name) return false;
   int status = 0, line = 0;
-  char *plain = __cxa_demangle(name, NULL, NULL, &status);
+  bool is_mangled = strncmp(name, "_Z", 2) == 0; /* of others it takes "i" for a type */
+  char *plain = is_mangled ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
   (void)status;
   if (plain) name = plain;
   Dwfl_Line *place = dwfl_module_getsrc(module, at - 1);

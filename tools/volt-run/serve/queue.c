@@ -55,7 +55,7 @@ static void queued_drop(void *ctx) {
 /* In a function of its own: when a thread is cancelled at any instruction of it, its caller's handlers run. */
 static __attribute__((noinline)) int queued_sleep(struct queued *q, uint32_t seen, clockid_t clock,
                                                   const struct timespec *until, bool may_cancel) {
-  int before;
+  int before, program_error = errno;
   int operation = QUEUED_WAIT | (clock == CLOCK_REALTIME ? QUEUED_REALTIME : 0);
   if (may_cancel) {
     pthread_setcancelstate(q->state,
@@ -68,6 +68,7 @@ static __attribute__((noinline)) int queued_sleep(struct queued *q, uint32_t see
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   }
+  errno = program_error; /* glibc's calls leave it alone */
   return error;
 }
 

@@ -23,6 +23,7 @@
  *   reports         one that is asked for reports, and counts the children that it sees end
  *   names SEED      threads that wait, whose names are tags (0), or any bytes
  *   deaf            two that wait for each other, in a process that blocks all signals and handles SIGUSR2 itself
+ *   tiny            two that wait for each other, on the smallest stacks; their function has the name of a type
  *   parent          one that waits, and a child of a fork in which another one waits
  *   nothing         one thread
  * Exits with 0 when all has been as it should; a circle ends by volt-run, or after 20 s with 9. */
@@ -589,6 +590,24 @@ static int deaf(void) {
   return 9;
 }
 
+/* "t" is how names of C++ write unsigned short. */
+static void *t(void *ctx) {
+  takes_both(ctx);
+  return NULL;
+}
+
+static int tiny(void) {
+  pthread_attr_t attributes;
+  pthread_t thread[2];
+  pthread_attr_init(&attributes);
+  REQUIRE(pthread_attr_setstacksize(&attributes, 16384) == 0);
+  pthread_barrier_init(&both, NULL, 2);
+  for (long i = 0; i < 2; i++)
+    REQUIRE(pthread_create(&thread[i], &attributes, t, (void *)(intptr_t)i) == 0);
+  sleep_ms(20000);
+  return 9;
+}
+
 /* The child prints its number when its thread is about to wait, which the parent's does by then. */
 static int parent(void) {
   pthread_t thread;
@@ -1034,6 +1053,7 @@ int main(int argc, char **argv) {
                 {"reports", reports},
                 {"names", names},
                 {"deaf", deaf},
+                {"tiny", tiny},
                 {"parent", parent}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   for (unsigned i = 0; random_state && i < 8; i++) (void)below(2);

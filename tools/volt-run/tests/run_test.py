@@ -125,6 +125,14 @@ def circles_of_two():
         equal([c["waits_for"]["kind"] for c in run.report("deadlock")["circle"]], kinds, what)
 
 
+def on_small_stacks():
+    """a deadlock of threads on the smallest stacks, whose function has the name of a type"""
+    run = planted("tiny")
+    equal(run.code, -signal.SIGABRT, f"exit code; {run.err}")
+    circle = run.report("deadlock")["circle"]
+    equal(["t" in functions(c["stack"]) for c in circle], [True] * 2, f"the stacks: {circle}")
+
+
 def goes_on():
     """--on-deadlock report: the program stands still, and is asked for what it does"""
     with tempfile.TemporaryDirectory() as directory:
@@ -400,8 +408,8 @@ def refused():
 
 def main():
     global failures
-    names = (circles, itself, hold, conditions, wrong)
-    for check in (circles, circles_at_once, itself, readers, circles_of_two, goes_on, reports, no_false_alarm, orders, orders_of_two, no_order, hold, conditions, wrong, as_with_glibc, another_library, programs, servers,
+    names = (circles, itself, on_small_stacks, hold, conditions, wrong)
+    for check in (circles, circles_at_once, itself, readers, circles_of_two, on_small_stacks, goes_on, reports, no_false_alarm, orders, orders_of_two, no_order, hold, conditions, wrong, as_with_glibc, another_library, programs, servers,
                   refused):
         if check in names and not HAS_NAMES:
             print(f"skipped: {check.__doc__} (without libdw there are no names of functions)", flush=True)

@@ -19,6 +19,7 @@
  *   barriers     rounds of 3 and of 40 threads, the barrier destroyed by the first thread that comes back
  *   readers      readers and writers: either many readers or one writer, and all of them come to an end
  *   ends         threads that end with what they hold
+ *   error        errno, which calls that wait leave as it is
  *   order        (served by --fair alone) threads have a lock in the order in which they came for it
  *   lost         (glibc alone cannot) as post, until a post is lost: exits with 3 then
  * Exits with 0 when all has been as it should. */
@@ -103,6 +104,51 @@ static void until_asleep(_Atomic pid_t *tid) {
 
 static pid_t own_tid(void) {
   return (pid_t)syscall(SYS_gettid);
+}
+
+/* ---- errno ---- */
+
+static struct {
+  pthread_mutex_t m;
+  pthread_rwlock_t l;
+  pthread_cond_t c;
+  sem_t s;
+  _Atomic pid_t tid;
+} waited_for = {
+    .m = PTHREAD_MUTEX_INITIALIZER, .l = PTHREAD_RWLOCK_INITIALIZER, .c = PTHREAD_COND_INITIALIZER};
+
+static void *keeps_errno(void *ctx) {
+  struct timespec late = at_ms(CLOCK_REALTIME, 100000), past = at_ms(CLOCK_REALTIME, -10);
+  (void)ctx;
+  errno = ERANGE;
+  atomic_store(&waited_for.tid, own_tid());
+  REQUIRE(pthread_mutex_lock(&waited_for.m) == 0 && errno == ERANGE);
+  REQUIRE(pthread_cond_timedwait(&waited_for.c, &waited_for.m, &past) == ETIMEDOUT);
+  REQUIRE(errno == ERANGE && pthread_mutex_unlock(&waited_for.m) == 0);
+  REQUIRE(pthread_rwlock_rdlock(&waited_for.l) == 0 && errno == ERANGE);
+  REQUIRE(pthread_rwlock_unlock(&waited_for.l) == 0);
+  REQUIRE(sem_timedwait(&waited_for.s, &late) == 0 && errno == ERANGE);
+  return NULL;
+}
+
+static void until_it_waits(void) {
+  until_asleep(&waited_for.tid);
+  nap_us(5000); /* also the second part of a wait, and the search for deadlocks */
+}
+
+static int error_number(void) {
+  sem_init(&waited_for.s, 0, 0);
+  pthread_mutex_lock(&waited_for.m);
+  pthread_rwlock_wrlock(&waited_for.l);
+  pthread_t thread = start(keeps_errno, NULL);
+  until_it_waits();
+  pthread_mutex_unlock(&waited_for.m);
+  until_it_waits();
+  pthread_rwlock_unlock(&waited_for.l);
+  until_it_waits();
+  sem_post(&waited_for.s);
+  end_of(thread);
+  return 0;
 }
 
 /* ---- kinds of mutexes ---- */
@@ -1181,6 +1227,7 @@ int main(int argc, char **argv) {
              {"barriers", barriers},
              {"readers", readers},
              {"ends", ends},
+             {"error", error_number},
              {"order", order},
              {"lost", lost}};
   rounds = argc > 2 ? atoi(argv[2]) : 0;

@@ -18,7 +18,7 @@ LIMIT = 1200 if WHOLE else 120
 WAYS = {"glibc": None, "watched": (), "fair": ("--fair",), "bypass": ("--bypass", "16")}
 
 SAME = ("kinds", "statics", "memory", "conditions", "processes", "destroyed", "signal", "asynchronous", "handler",
-        "interrupted", "again", "forks", "last", "clocks", "barriers", "readers", "ends")
+        "interrupted", "again", "forks", "last", "clocks", "barriers", "readers", "ends", "error")
 # glibc does not do these: it loses a post, and counts a thread for ever that was cancelled while it was queued.
 SERVED_ALONE = ("post", "writer")
 
@@ -90,7 +90,7 @@ def planted():
             threads = int(run.out.split()[0])
             require(run.code == -signal.SIGABRT and len(run.deadlocks) == 1, f"{way}, seed {seed}: {run.err}")
             require(len(run.deadlocks[0]["circle"]) == threads, f"{way}, seed {seed}: {run.deadlocks[0]['circle']}")
-        for what in ("itself", "condition", "priority"):
+        for what in ("itself", "condition", "priority", "tiny"):
             run = Run(way, PLANTED, what)
             require(run.code == -signal.SIGABRT and len(run.deadlocks) == 1, f"{way}: {what}: {run.err}")
         for seed in range(1, 51 if WHOLE else 4):

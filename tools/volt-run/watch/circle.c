@@ -229,11 +229,12 @@ int circle_check(struct wait *w, int (*attempt)(void *object, const struct times
                  void *object) {
   struct circle c;
   bool is_over = false;
-  int result;
+  int result, error = errno;
   do {
     atomic_store(&w->self->checks, 1);
     result = circle_watch(w, attempt, object, &is_over);
     atomic_store(&w->self->checks, 0);
   } while (!is_over && circle_find(w->self, &c) && !circle_is_checked_before(&c, w->self));
+  errno = error; /* of the program; files of the kernel may have changed it */
   return result;
 }

@@ -76,7 +76,7 @@ static bool put(int file, const void *from, size_t size) {
 
 static bool put_maps(int file) { /* of this process: they are those of the program */
   int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  char text[4096];
+  static char text[4096]; /* of this process, whose stack may be small */
   ssize_t size = 0;
   while (maps >= 0 && (size = read(maps, text, sizeof text)) > 0 && put(file, text, (size_t)size)) {
   }
@@ -90,30 +90,39 @@ static uint32_t snapshot_count(const _Atomic uint32_t *counter, uint32_t most) {
   return count < most ? count : most;
 }
 
+static void snapshot_count_all(struct snapshot *s) {
+  s->thread_count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS);
+  s->detail_count = snapshot_count(&watch_books->detail_count, BOOKS_DETAILS);
+  s->lock_count = snapshot_count(&watch_books->lock_count, BOOKS_LOCKS);
+  s->order_count = snapshot_count(&watch_books->order_count, BOOKS_ORDERS);
+  s->stack_count = atomic_load(&watch_books->order_count) ? BOOKS_STACKS : 0;
+  s->orders_left_out = atomic_load(&watch_books->orders_left_out);
+  s->unwatched = atomic_load(&watch_books->unwatched);
+  s->deadlocks = atomic_load(&watch_books->deadlocks);
+}
+
+static void snapshot_fill(struct snapshot *s, enum snapshot_why why, const struct circle *c) {
+  memcpy(s->magic, SNAPSHOT_MAGIC, sizeof s->magic);
+  s->size_of_thread = sizeof(struct books_thread);
+  s->size_of_detail = sizeof(struct books_detail);
+  s->size_of_lock = sizeof(struct books_lock);
+  s->size_of_order = sizeof(struct books_order);
+  s->size_of_stack = sizeof(struct books_stack);
+  s->why = why;
+  s->pid = (int32_t)getppid();
+  snapshot_count_all(s);
+  s->now_ns = books_now_ns();
+  s->begun_ns = watch_books->begun_ns;
+  s->circle_count = c ? c->count : 0;
+  memcpy(&s->slots, &watch_books->slots, sizeof s->slots);
+  memcpy(s->program, settings.program, sizeof s->program);
+  if (c) memcpy(s->circle_thread, c->thread, c->count * sizeof c->thread[0]);
+  if (c) memcpy(s->circle_lock, c->lock, c->count * sizeof c->lock[0]);
+}
+
 static int snapshot_copy(enum snapshot_why why, const struct circle *c) {
-  struct snapshot s = {.magic = SNAPSHOT_MAGIC,
-                       .size_of_thread = sizeof(struct books_thread),
-                       .size_of_detail = sizeof(struct books_detail),
-                       .size_of_lock = sizeof(struct books_lock),
-                       .size_of_order = sizeof(struct books_order),
-                       .size_of_stack = sizeof(struct books_stack),
-                       .why = why,
-                       .pid = (int32_t)getppid(),
-                       .thread_count = snapshot_count(&watch_books->thread_count, BOOKS_THREADS),
-                       .detail_count = snapshot_count(&watch_books->detail_count, BOOKS_DETAILS),
-                       .lock_count = snapshot_count(&watch_books->lock_count, BOOKS_LOCKS),
-                       .order_count = snapshot_count(&watch_books->order_count, BOOKS_ORDERS),
-                       .stack_count = atomic_load(&watch_books->order_count) ? BOOKS_STACKS : 0,
-                       .orders_left_out = atomic_load(&watch_books->orders_left_out),
-                       .unwatched = atomic_load(&watch_books->unwatched),
-                       .deadlocks = atomic_load(&watch_books->deadlocks),
-                       .now_ns = books_now_ns(),
-                       .begun_ns = watch_books->begun_ns,
-                       .circle_count = c ? c->count : 0};
-  memcpy(&s.slots, &watch_books->slots, sizeof s.slots);
-  memcpy(s.program, settings.program, sizeof s.program);
-  if (c) memcpy(s.circle_thread, c->thread, c->count * sizeof c->thread[0]);
-  if (c) memcpy(s.circle_lock, c->lock, c->count * sizeof c->lock[0]);
+  static struct snapshot s; /* of this process, whose stack may be small */
+  snapshot_fill(&s, why, c);
   int file = memfd_create("volt-run", MFD_CLOEXEC);
   bool is_done = file >= 0 && put(file, &s, sizeof s) &&
                  put(file, &watch_books->thread[1], s.thread_count * sizeof(struct books_thread)) &&
@@ -195,7 +204,7 @@ static bool snapshot_may_call(void) {
 }
 
 void snapshot_report(enum snapshot_why why, const struct circle *c) {
-  int error = errno, state, status;
+  int error = errno, state, status = 0;
   sigset_t all, before;
   if (!settings.renderer[0] || !snapshot_may_call()) return;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -211,6 +220,8 @@ void snapshot_report(enum snapshot_why why, const struct circle *c) {
   }
   while (child > 0 && waitpid((pid_t)child, &status, SNAPSHOT_CLONE) < 0 && errno == EINTR) {
   }
+  if (child > 0 && WIFSIGNALED(status) && snapshot_has_error())
+    snapshot_say("volt-run: a report could not be made: its process was ended by a signal\n");
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   books_resume();
   pthread_setcancelstate(state, &state);
