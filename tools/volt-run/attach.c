@@ -199,6 +199,7 @@ static bool attach_read_head(struct attach *a) {
                                 .stack_count = b->order_count ? BOOKS_STACKS : 0,
                                 .unwatched = b->unwatched,
                                 .deadlocks = b->deadlocks,
+                                .is_served = b->is_served,
                                 .begun_ns = b->begun_ns};
     memcpy(&a->head.slots, &b->slots, sizeof b->slots);
     memcpy(a->head.program, a->door.program, sizeof a->head.program - 1);

@@ -52,9 +52,12 @@ static void graph_add_now(struct graph *g, const struct report *r, uint32_t wait
 /* ---- waits of now ---- */
 
 /* Of one that wants to read: the thread that writes, and those that want to write and are before it. */
-static bool graph_stands_before(const struct report *r, uint32_t other, uint32_t lock) {
+static bool graph_stands_before(const struct report *r, uint32_t other, uint32_t waiter,
+                                uint32_t lock) {
   const struct books_thread *t = &r->thread[other];
   bool waits = atomic_load(&t->how) == BOOKS_LOCKS_IT && atomic_load(&t->waits_for) == lock;
+  if (r->s->is_served)
+    waits &= atomic_load(&t->since_ns) < atomic_load(&r->thread[waiter].since_ns);
   return waits || atomic_load(&r->lock[lock].owner) == books_tag(t);
 }
 
@@ -63,7 +66,7 @@ static void graph_add_holders(struct graph *g, const struct report *r, uint32_t 
   unsigned how = atomic_load(&r->thread[waiter].how) & ~(unsigned)BOOKS_IS_TIMED;
   for (uint32_t i = 1; i <= r->s->thread_count; i++) {
     bool stands =
-        how == BOOKS_READS_IT ? graph_stands_before(r, i, lock) : report_holds(r, i, lock);
+        how == BOOKS_READS_IT ? graph_stands_before(r, i, waiter, lock) : report_holds(r, i, lock);
     if (stands) graph_add_now(g, r, waiter, i, lock);
   }
 }

@@ -6,7 +6,7 @@
  *   - in no two steps a lock is held that one of the two holds alone: it keeps them apart (a gate);
  *   - no thread has to be in two steps;
  *   - the lock that a step takes is not held shared by the next step while this one takes it shared, too; but a lock that
- *     prefers writers, and has been locked by one, makes readers wait for each other.
+ *     prefers writers, and has been locked by one, makes readers wait for each other; so does any that is volt's.
  * A lock that was initialised again, or for other memory, is another lock: the generation says so. */
 #include "report_orders.h"
 
@@ -101,7 +101,8 @@ static bool steps_wait(const struct search *s, const struct orders_step *a,
                        const struct orders_step *b) {
   if (a->order->how != BOOKS_READS_IT || b->held->how != BOOKS_READS_IT) return true;
   const struct books_lock *l = &s->r->lock[a->order->lock];
-  return (atomic_load(&l->flags) & BOOKS_PREFERS_WRITERS) && atomic_load(&l->taken_at);
+  bool queues = s->r->s->is_served || (atomic_load(&l->flags) & BOOKS_PREFERS_WRITERS);
+  return queues && atomic_load(&l->taken_at);
 }
 
 /* Give each step from this one on a thread that no other has. */
@@ -194,7 +195,8 @@ struct orders *orders_search(const struct report *r) {
 /* ---- what is said of it ---- */
 
 bool orders_is_one(const struct report *r, uint32_t lock, uint32_t generation) {
-  return generation > 0 || symbols_is_static(r->symbols, atomic_load(&r->lock[lock].address));
+  return books_was_made(generation) ||
+         symbols_is_static(r->symbols, atomic_load(&r->lock[lock].address));
 }
 
 bool orders_are_certain(const struct report *r, const struct orders_circle *c) {

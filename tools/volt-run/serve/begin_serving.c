@@ -59,6 +59,7 @@ void serve_begin(struct real *functions) {
   } else if (!serving_has_memory()) {
     serving_say("volt-run: there is no memory for other locks: they stay as they are\n");
   } else {
+    watch_books->is_served = 1;
     served_watch_forks();
 #define SERVING_TAKE(result, name, arguments) functions->name = served_##name;
     REAL_LOCKS(SERVING_TAKE)

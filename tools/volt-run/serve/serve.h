@@ -9,6 +9,13 @@
  * first call of any of ours. */
 void serve_begin(struct real *functions);
 
+/* Before an order with it is put down: if its memory was used again, the books know it from then on. */
+void serve_know_mutex(const struct books_thread *self, const pthread_mutex_t *m);
+void serve_know_rwlock(const struct books_thread *self, const pthread_rwlock_t *l);
+
+/* Whether a wait for a condition gives the mutex back however often its thread has locked it. */
+bool serve_gives_back_all(const pthread_mutex_t *m);
+
 /* Queue the thread that calls, which has tried and found it busy.
  * Returns ENOSYS: it is glibc's; 0: it has it now; EINPROGRESS: it is queued, and queued_wait() or queued_attempt() have
  * to follow; or why it may not have it. */

@@ -20,6 +20,9 @@
  *                   foreign (a mutex that another thread has given back)
  *   orders-condition  a mutex that a wait for a condition takes again, while another lock is held
  *   orders-memory   two orders of mutexes that no call initialises, in memory that is given back in between
+ *   orders-reused   a mutex that a call destroys, and one that no call initialises, in its memory: two orders, no fault
+ *   orders-reads    reads of two locks in two orders, and writers: a fault if volt's locks do the work
+ *   depth           two that wait for each other: one holds twice what it has waited with (served alone)
  *   reports         one that is asked for reports, and counts the children that it sees end
  *   names SEED      threads that wait, whose names are tags (0), or any bytes
  *   deaf            two that wait for each other, in a process that blocks all signals and handles SIGUSR2 itself
@@ -1021,6 +1024,84 @@ static int orders_memory(void) {
   return 0;
 }
 
+static int orders_reused(void) {
+  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_mutex_t *two[2];
+  pthread_mutex_t *memory = (pthread_mutex_t *)malloc(sizeof *memory);
+  pthread_t thread;
+  REQUIRE(memory != NULL && pthread_mutex_init(memory, NULL) == 0);
+  for (int i = 0; i < 2; i++) {
+    two[i] = memory;
+    two[1 - i] = &left;
+    REQUIRE(pthread_create(&thread, NULL, takes_two, two) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    REQUIRE(pthread_mutex_destroy(memory) == 0);
+    *memory = fresh; /* as a std::mutex begins there */
+  }
+  free(memory);
+  return 0;
+}
+
+static pthread_rwlock_t read_both[2] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
+
+static void *reads_both(void *ctx) {
+  long first = (long)(intptr_t)ctx;
+  pthread_rwlock_rdlock(&read_both[first]);
+  pthread_rwlock_rdlock(&read_both[1 - first]);
+  pthread_rwlock_unlock(&read_both[1 - first]);
+  pthread_rwlock_unlock(&read_both[first]);
+  return NULL;
+}
+
+static int orders_reads(void) {
+  for (long i = 0; i < 2; i++) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, reads_both, (void *)(intptr_t)i) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    pthread_rwlock_wrlock(&read_both[i]);
+    pthread_rwlock_unlock(&read_both[i]);
+  }
+  return 0;
+}
+
+/* ---- a recursive mutex that a wait gives back ---- */
+
+static struct {
+  pthread_mutex_t recursive, other;
+  pthread_cond_t condition;
+  atomic_bool has_come, is_over, is_back;
+} depths = {.other = PTHREAD_MUTEX_INITIALIZER, .condition = PTHREAD_COND_INITIALIZER};
+
+static void *waits_with_two(void *ctx) {
+  (void)ctx;
+  pthread_mutex_lock(&depths.recursive);
+  pthread_mutex_lock(&depths.recursive);
+  depths.has_come = true;
+  while (!depths.is_over) pthread_cond_wait(&depths.condition, &depths.recursive);
+  depths.is_back = true;
+  pthread_mutex_lock(&depths.other);
+  return NULL;
+}
+
+static int depth(void) {
+  pthread_mutexattr_t attributes;
+  pthread_t thread;
+  alarm(20);
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&depths.recursive, &attributes);
+  pthread_mutex_lock(&depths.other);
+  pthread_create(&thread, NULL, waits_with_two, NULL);
+  while (!depths.has_come) sleep_ms(1);
+  pthread_mutex_lock(&depths.recursive); /* it waits */
+  depths.is_over = true;
+  pthread_cond_signal(&depths.condition);
+  pthread_mutex_unlock(&depths.recursive);
+  while (!depths.is_back) sleep_ms(1);
+  pthread_mutex_lock(&depths.recursive);
+  return 9;
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -1050,6 +1131,9 @@ int main(int argc, char **argv) {
                 {"orders-condition", orders_condition},
                 {"orders-foreign", orders_foreign},
                 {"orders-memory", orders_memory},
+                {"orders-reused", orders_reused},
+                {"orders-reads", orders_reads},
+                {"depth", depth},
                 {"reports", reports},
                 {"names", names},
                 {"deaf", deaf},

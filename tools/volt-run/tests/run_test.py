@@ -218,8 +218,8 @@ def orders_of_two():
 
 def no_order():
     """orders that could not: a gate, calls that do not wait for ever, one thread, locks made anew, readers, no other thread yet,
-    a mutex that another thread has given back"""
-    ways = ("gate", "try", "timed", "alone", "again", "readers", "before", "foreign")
+    a mutex that another thread has given back, or destroyed, reads"""
+    ways = ("gate", "try", "timed", "alone", "again", "readers", "before", "foreign", "reused", "reads")
     count = 100 if WHOLE else 2 * len(ways)
     for seed in range(SEED, SEED + count):
         how = ways[seed % len(ways)]

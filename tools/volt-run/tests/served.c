@@ -20,6 +20,7 @@
  *   readers      readers and writers: either many readers or one writer, and all of them come to an end
  *   ends         threads that end with what they hold
  *   error        errno, which calls that wait leave as it is
+ *   passing      (served alone) threads that seem to wait for each other for ever, until one's deadline has passed
  *   order        (served by --fair alone) threads have a lock in the order in which they came for it
  *   lost         (glibc alone cannot) as post, until a post is lost: exits with 3 then
  * Exits with 0 when all has been as it should. */
@@ -1204,6 +1205,61 @@ static int order(void) {
   return 0;
 }
 
+/* ---- a circle that a deadline opens ---- */
+
+static struct {
+  pthread_rwlock_t l;
+  pthread_mutex_t m;
+  _Atomic pid_t tid; /* -1: it has come back */
+} passed = {.l = PTHREAD_RWLOCK_INITIALIZER, .m = PTHREAD_MUTEX_INITIALIZER};
+
+static void *writes_or_leaves(void *ctx) {
+  struct timespec late = at_ms(CLOCK_REALTIME, 1500);
+  (void)ctx;
+  atomic_store(&passed.tid, own_tid());
+  if (pthread_rwlock_timedwrlock(&passed.l, &late) == 0) pthread_rwlock_unlock(&passed.l);
+  atomic_store(&passed.tid, -1);
+  return NULL;
+}
+
+static void *reads_behind(void *ctx) {
+  (void)ctx;
+  pthread_mutex_lock(&passed.m);
+  atomic_store(&passed.tid, own_tid());
+  pthread_rwlock_rdlock(&passed.l);
+  pthread_rwlock_unlock(&passed.l);
+  atomic_store(&passed.tid, -1);
+  pthread_mutex_unlock(&passed.m);
+  return NULL;
+}
+
+static void *writes_last(void *ctx) {
+  (void)ctx;
+  atomic_store(&passed.tid, own_tid());
+  pthread_rwlock_wrlock(&passed.l);
+  pthread_rwlock_unlock(&passed.l);
+  atomic_store(&passed.tid, -1);
+  return NULL;
+}
+
+/* Where the machine is so busy that the deadline passes before all have come, there is no circle. */
+static int passing(void) {
+  static void *(*const all[3])(void *) = {writes_or_leaves, reads_behind, writes_last};
+  pthread_t thread[3];
+  pthread_rwlock_rdlock(&passed.l);
+  for (int i = 0; i < 3; i++) {
+    atomic_store(&passed.tid, 0);
+    thread[i] = start(all[i], NULL);
+    while (atomic_load(&passed.tid) == 0) sched_yield();
+    while (atomic_load(&passed.tid) > 0 && state_of(atomic_load(&passed.tid)) != 'S') sched_yield();
+  }
+  pthread_mutex_lock(&passed.m);
+  pthread_mutex_unlock(&passed.m);
+  pthread_rwlock_unlock(&passed.l);
+  for (int i = 0; i < 3; i++) end_of(thread[i]);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -1228,6 +1284,7 @@ int main(int argc, char **argv) {
              {"readers", readers},
              {"ends", ends},
              {"error", error_number},
+             {"passing", passing},
              {"order", order},
              {"lost", lost}};
   rounds = argc > 2 ? atoi(argv[2]) : 0;

@@ -86,7 +86,9 @@ uint32_t books_number(const void *object, enum books_kind kind, uintptr_t at) {
     atomic_fetch_add(&watch_books->unwatched, 1);
     return 0;
   }
-  if (books_lock(found)->kind != kind) books_renew(found, kind, at); /* the memory was used again */
+  struct books_lock *l = books_lock(found);
+  if (l->kind != kind) books_renew(found, kind, at); /* the memory was used again */
+  if (atomic_load_explicit(&l->made_at, memory_order_relaxed) == 0) atomic_store(&l->made_at, at);
   return found;
 }
 
@@ -99,18 +101,29 @@ uint32_t books_search(struct books_thread *self, const void *object, enum books_
 
 void books_made(struct books_thread *self, const void *object, enum books_kind kind, uintptr_t at) {
   uint32_t number = books_find(self, object, kind, at);
-  if (number) books_renew(number, kind, at);
+  if (!number) return;
+  books_renew(number, kind, at);
+  atomic_fetch_or(&books_lock(number)->generation, 1);
+}
+
+static void books_next_generation(struct books_lock *l) {
+  atomic_store(&l->owner, 0);
+  atomic_store(&l->flags, 0);
+  atomic_store(&l->generation, (atomic_load(&l->generation) & ~1u) + 2);
+}
+
+/* What uses its memory next may begin without a call. */
+void books_destroyed(uint32_t number) {
+  books_next_generation(books_lock(number));
 }
 
 void books_renew(uint32_t number, enum books_kind kind, uintptr_t at) {
   struct books_lock *l = books_lock(number);
   l->kind = (uint16_t)kind;
-  atomic_store(&l->owner, 0);
-  atomic_store(&l->flags, 0);
   atomic_store(&l->waiters, 0);
   atomic_store(&l->taken_ns, 0);
   if (at) atomic_store(&l->made_at, at);
-  atomic_fetch_add(&l->generation, 1);
+  books_next_generation(l);
 }
 
 struct books_detail *books_detail(uint32_t lock) {

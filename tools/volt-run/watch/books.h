@@ -19,7 +19,6 @@
 enum books_kind { BOOKS_MUTEX, BOOKS_RWLOCK, BOOKS_CONDITION, BOOKS_SEMAPHORE, BOOKS_BARRIER };
 
 enum books_flags {
-  BOOKS_IS_DESTROYED = 1,
   /* A thread has given it back that did not hold it: who holds it is not known. */
   BOOKS_IS_UNKNOWN = 2,
   BOOKS_IS_BINARY = 4, /* of a semaphore: it began with one permit */
@@ -48,8 +47,8 @@ enum books_fault {
   BOOKS_AWAITED_DESTROY /* threads wait for it */
 };
 
-/* An object of the program. It stays in the books when it is destroyed; another one at its address has
- * the next generation. */
+/* An object of the program. It stays in the books when it is destroyed; another one at its address has another
+ * generation: an odd one, if a call has initialised it. Of an even one it is not certain that it is one object. */
 struct books_lock {
   _Atomic(uintptr_t) address;
   _Atomic(uint32_t) next; /* in its bucket: does not change */
@@ -159,6 +158,7 @@ struct books {
   _Atomic(uint64_t) unwatched; /* calls on objects for which there was no room */
   _Atomic(uint64_t) deadlocks;
   uint64_t begun_ns;
+  uint32_t is_served; /* volt's locks do the work: set before any of them is used */
   struct slots slots; /* of waits for what is no condition */
   _Atomic(uint32_t) bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
@@ -241,6 +241,14 @@ static inline uint32_t books_find(struct books_thread *self, const void *object,
 
 /* The same, without a thread. */
 uint32_t books_number(const void *object, enum books_kind kind, uintptr_t at);
+
+/* The object was initialised by a call, of those that are destroyed by a call, too. */
+static inline bool books_was_made(uint32_t generation) {
+  return generation & 1;
+}
+
+/* The object of this number is no more. */
+void books_destroyed(uint32_t number);
 
 /* Another object of this number begins. at: where; 0: it is not known. */
 void books_renew(uint32_t number, enum books_kind kind, uintptr_t at);

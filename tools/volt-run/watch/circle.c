@@ -66,8 +66,11 @@ static bool search_holds(const struct books_thread *t, uint32_t lock) {
   return false;
 }
 
-static bool search_waits_to_write(const struct books_thread *t, uint32_t lock) {
-  return atomic_load(&t->how) == BOOKS_LOCKS_IT && atomic_load(&t->waits_for) == lock;
+/* Served, readers wait for the writers that came before them; else for all, of a lock that prefers writers. */
+static bool search_writes_before(const struct books_thread *t, uint32_t lock,
+                                 const struct books_thread *reader) {
+  if (atomic_load(&t->how) != BOOKS_LOCKS_IT || atomic_load(&t->waits_for) != lock) return false;
+  return !watch_books->is_served || atomic_load(&t->since_ns) < atomic_load(&reader->since_ns);
 }
 
 /* All that hold it shared, or, for one that wants it shared, those that wait for it alone before it. */
@@ -75,7 +78,9 @@ static void search_add_shared(struct search *s, uint32_t from, uint32_t lock, bo
   uint32_t count = atomic_load(&watch_books->thread_count);
   for (uint32_t i = 1; i <= count; i++) {
     const struct books_thread *t = thread_of(i);
-    if (is_reader ? search_waits_to_write(t, lock) : search_holds(t, lock)) search_add(s, from, i);
+    bool is_before =
+        is_reader ? search_writes_before(t, lock, thread_of(from)) : search_holds(t, lock);
+    if (is_before) search_add(s, from, i);
   }
 }
 

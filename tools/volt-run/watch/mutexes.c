@@ -91,6 +91,7 @@ EXPORTED int pthread_mutex_lock(pthread_mutex_t *m) {
   struct books_thread *self = books_self();
   uint32_t lock = mutex_find(self, m, HERE);
   if (!lock) return real.pthread_mutex_lock(m);
+  serve_know_mutex(self, m);
   orders_before(self, lock, BOOKS_LOCKS_IT, HERE);
   int result = real.pthread_mutex_trylock(m);
   if (result == EBUSY) result = mutex_wait(self, m, lock, HERE);
@@ -180,7 +181,7 @@ EXPORTED int pthread_mutex_destroy(pthread_mutex_t *m) {
     }
   }
   int result = real.pthread_mutex_destroy(m);
-  if (result == 0 && lock) atomic_fetch_or(&books_lock(lock)->flags, BOOKS_IS_DESTROYED);
+  if (result == 0 && lock) books_destroyed(lock);
   return result;
 }
 
@@ -196,16 +197,20 @@ struct condition_wait {
   struct wait w;
   pthread_mutex_t *m;
   uint32_t mutex; /* 0: it is not watched */
+  uint16_t
+      times; /* that it was locked, if all of them are given back; glibc's stays locked but for one */
   uintptr_t at;
 };
 
 /* The thread has the mutex again, also if it is cancelled. */
 static void condition_end(void *ctx) {
   struct condition_wait *wait = (struct condition_wait *)ctx;
-  atomic_store(&wait->w.self->comes_back_by, 0);
+  struct books_thread *self = wait->w.self;
+  atomic_store(&self->comes_back_by, 0);
   wait_end(&wait->w, false);
-  if (wait->mutex)
-    held_add(wait->w.self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
+  if (!wait->mutex) return;
+  held_add(self, wait->mutex, BOOKS_LOCKS_IT, mutex_is_recursive(wait->m), wait->at);
+  if (wait->times > 1) (void)held_set_times(self, wait->mutex, wait->times);
 }
 
 enum condition_until { UNTIL_EVER, UNTIL_TIME, UNTIL_CLOCK };
@@ -226,6 +231,7 @@ static int condition_wait(pthread_cond_t *c, pthread_mutex_t *m, enum condition_
   uint32_t condition = self ? books_find(self, c, BOOKS_CONDITION, at) : 0;
   if (!condition) return condition_real(c, m, how, clock, until);
   struct condition_wait wait = {.m = m, .mutex = mutex_find(self, m, at), .at = at};
+  if (wait.mutex && serve_gives_back_all(m)) wait.times = held_set_times(self, wait.mutex, 1);
   if (wait.mutex && held_remove(self, wait.mutex, at) == BOOKS_RUNS) wait.mutex = 0;
   if (wait.mutex) orders_before(self, wait.mutex, BOOKS_LOCKS_IT, at); /* it takes it again */
   unsigned timed = how == UNTIL_EVER ? 0 : BOOKS_IS_TIMED;
@@ -295,6 +301,6 @@ EXPORTED int pthread_cond_destroy(pthread_cond_t *c) {
   struct books_thread *self = books_self();
   int result = real.pthread_cond_destroy(c);
   uint32_t condition = self ? books_find(self, c, BOOKS_CONDITION, HERE) : 0;
-  if (condition) atomic_fetch_or(&books_lock(condition)->flags, BOOKS_IS_DESTROYED);
+  if (result == 0 && condition) books_destroyed(condition);
   return result;
 }

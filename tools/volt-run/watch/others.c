@@ -34,6 +34,7 @@ static void rwlock_before(struct books_thread *self, const pthread_rwlock_t *l, 
   bool prefers = l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
   if (prefers && !(atomic_load(&books_lock(lock)->flags) & BOOKS_PREFERS_WRITERS))
     atomic_fetch_or(&books_lock(lock)->flags, BOOKS_PREFERS_WRITERS);
+  serve_know_rwlock(self, l);
   orders_before(self, lock, how, at);
 }
 
@@ -168,7 +169,7 @@ EXPORTED int pthread_rwlock_destroy(pthread_rwlock_t *l) {
   struct books_thread *self = books_self();
   uint32_t lock = rwlock_find(self, l, HERE);
   int result = real.pthread_rwlock_destroy(l);
-  if (result == 0 && lock) atomic_fetch_or(&books_lock(lock)->flags, BOOKS_IS_DESTROYED);
+  if (result == 0 && lock) books_destroyed(lock);
   return result;
 }
 
@@ -319,7 +320,7 @@ EXPORTED int sem_destroy(sem_t *s) {
   struct books_thread *self = books_self();
   uint32_t lock = self ? books_find(self, s, BOOKS_SEMAPHORE, HERE) : 0;
   int result = real.sem_destroy(s);
-  if (result == 0 && lock) atomic_fetch_or(&books_lock(lock)->flags, BOOKS_IS_DESTROYED);
+  if (result == 0 && lock) books_destroyed(lock);
   return result;
 }
 

@@ -113,6 +113,7 @@ static void snapshot_fill(struct snapshot *s, enum snapshot_why why, const struc
   snapshot_count_all(s);
   s->now_ns = books_now_ns();
   s->begun_ns = watch_books->begun_ns;
+  s->is_served = watch_books->is_served;
   s->circle_count = c ? c->count : 0;
   memcpy(&s->slots, &watch_books->slots, sizeof s->slots);
   memcpy(s->program, settings.program, sizeof s->program);

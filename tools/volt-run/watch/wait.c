@@ -176,6 +176,13 @@ static void held_ends(struct books_thread *self, struct books_lock *l, uintptr_t
   atomic_store_explicit(&l->owner, 0, memory_order_relaxed);
 }
 
+uint16_t held_set_times(struct books_thread *self, uint32_t lock, uint16_t times) {
+  struct books_held *h = held_find(self, lock);
+  uint16_t before = h ? h->times : 0;
+  if (h) h->times = times;
+  return before;
+}
+
 enum books_how held_remove(struct books_thread *self, uint32_t lock, uintptr_t at) {
   struct books_held *h = held_find(self, lock);
   struct books_lock *l = books_lock(lock);

@@ -34,6 +34,9 @@ static inline bool wait_is_time(clockid_t clock, const struct timespec *until) {
 void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool may_nest,
               uintptr_t at);
 
+/* Of a lock that this thread holds. Returns how often it had taken it; 0: it has no entry of it. */
+uint16_t held_set_times(struct books_thread *self, uint32_t lock, uint16_t times);
+
 /* Before the lock is given back. Returns how it was held; BOOKS_RUNS: this thread did not hold it. */
 enum books_how held_remove(struct books_thread *self, uint32_t lock, uintptr_t at);
 
