@@ -11,13 +11,17 @@ static struct served *barrier_of(const pthread_barrier_t *b) {
   return served_find(b, SERVED_BARRIER_PLACE);
 }
 
+static void barrier_starts(struct queued *q, void *barrier) {
+  volt_future_made(volt_barrier_wait_future(&q->future, (volt_barrier *)barrier));
+}
+
 int served_pthread_barrier_wait(pthread_barrier_t *b) {
   struct served *s = barrier_of(b);
   if (!s) return glibc.pthread_barrier_wait(b);
   struct queued q;
   served_check_fork();
   queued_begin(&q, s, 0, NULL);
-  volt_future_made(volt_barrier_wait_future(&q.future, &s->is.barrier));
+  queued_start(&q, barrier_starts, &s->is.barrier);
   int result = queued_poll(&q);
   if (result == EINPROGRESS) result = queued_wait(&q, CLOCK_MONOTONIC, NULL);
   bool is_leader =

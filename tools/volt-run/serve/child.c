@@ -6,7 +6,10 @@
  *
  * A lock that another thread held is held for ever, as with glibc. One that was handed over to a thread that had not
  * run yet is free, as glibc's would be; so are the permits of such posts. Read locks of other threads are gone: they
- * have changed nothing. */
+ * have changed nothing.
+ *
+ * The thread that forks may be queued itself, if a signal handler forks. It is in no queue of the child's: its wait
+ * begins anew there (R10 in queue.c). */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,8 +71,12 @@ static void child_object(struct served *s) {
   }
 }
 
+uint32_t served_forks;
+
 void served_forked(void) {
   if (!served_objects) return;
+  served_forks++; /* there is no other thread */
+  served_forked_stand_in();
   uint32_t count = atomic_load(&watch_books->lock_count);
   for (uint32_t i = 1; i <= count && i <= BOOKS_LOCKS; i++) child_object(&served_objects[i]);
   for (int i = 0; i < SERVED_GATES; i++) volt_mutex_init(&served_gates[i]);

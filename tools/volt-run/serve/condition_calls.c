@@ -33,6 +33,10 @@ static struct served *condition_of(const pthread_cond_t *c) {
 
 static pthread_mutex_t condition_stand_in = PTHREAD_MUTEX_INITIALIZER; /* glibc's, never served */
 
+void served_forked_stand_in(void) {
+  (void)glibc.pthread_mutex_init(&condition_stand_in, NULL);
+}
+
 struct condition_mixed {
   struct served *mutex;
   pthread_mutex_t *m;
@@ -50,6 +54,7 @@ static int condition_wait_at_glibc(pthread_cond_t *c, struct condition_mixed *mi
                                    clockid_t clock, const struct timespec *until) {
   int result = served_mutex_check_wait(mixed->mutex, mixed->m);
   if (result != 0) return result;
+  served_check_fork();
   mixed->times = mixed->mutex->times;
   glibc.pthread_mutex_lock(&condition_stand_in);
   mixed->mutex->times = 1;
@@ -100,6 +105,7 @@ static int condition_enter(struct served *c, struct condition_waits *w) {
     queued_lock(gate, c, NULL);
   }
   queued_begin(&w->q, c, QUEUED_BY_CANCEL, NULL);
+  queued_start(&w->q, NULL, NULL);
   volt_future_made(volt_cond_wait_future(&w->q.future, &c->condition, gate));
   if (!w->mutex) result = glibc.pthread_mutex_unlock(w->m);
   if (result != 0) queued_leave(&w->q);
@@ -127,6 +133,7 @@ static int condition_wait(struct served *c, struct condition_waits *w, clockid_t
   if (result == EINPROGRESS) result = queued_wait(&w->q, clock, until);
   pthread_cleanup_pop(0);
   int locked = result == 0 ? condition_woken(c, w) : condition_take_back(w);
+  if (result == ECHILD) result = 0; /* it is woken for nothing */
   return locked != 0 ? locked : result;
 }
 
@@ -176,6 +183,7 @@ static int condition_signal(struct served *s, void (*signals)(volt_cond *)) {
 }
 
 static int condition_signal_glibcs(pthread_cond_t *c, int (*signals)(pthread_cond_t *)) {
+  served_check_fork();
   glibc.pthread_mutex_lock(&condition_stand_in);
   int result = signals(c);
   glibc.pthread_mutex_unlock(&condition_stand_in);

@@ -41,7 +41,9 @@ int served_pthread_mutex_trylock(pthread_mutex_t *m) {
   struct served *s = served_of_mutex(m);
   if (!s) return glibc.pthread_mutex_trylock(m);
   if (mutex_is_of(m, REAL_RECURSIVE) && mutex_is_mine(s)) return mutex_lock_again(s);
-  if (volt_mutex_try_lock(&s->is.mutex) != VOLT_OK) return EBUSY;
+  bool has_it = volt_mutex_try_lock(&s->is.mutex) == VOLT_OK;
+  if (!has_it && served_has_forked()) has_it = volt_mutex_try_lock(&s->is.mutex) == VOLT_OK;
+  if (!has_it) return EBUSY;
   mutex_taken_by_me(s);
   return 0;
 }
@@ -76,7 +78,7 @@ static int mutex_queue(struct queued *q, struct served *s, const pthread_mutex_t
     return 0;
   }
   queued_begin(q, s, 0, mutex_taken_by_me);
-  volt_future_made(volt_mutex_lock_future(&q->future, &s->is.mutex));
+  queued_start(q, queued_for_mutex, &s->is.mutex);
   return queued_poll(q);
 }
 

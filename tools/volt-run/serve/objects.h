@@ -103,9 +103,22 @@ void served_watch_forks(void);
 /* In the child: no other thread is there, so none waits. */
 void served_forked(void);
 
+/* How many forks have made this process: those that its threads have met. */
+extern uint32_t served_forks;
+
 static inline void served_check_fork(void) {
   if (__builtin_expect(volt_load_relaxed(served_is_here) == 0, 0)) served_forked();
 }
+
+/* The same, for a call that tries, and has found it busy: whether it has to try again. */
+static inline bool served_has_forked(void) {
+  bool is_child = volt_load_relaxed(served_is_here) == 0; /* as above */
+  served_check_fork();
+  return is_child;
+}
+
+/* In the child: the mutex that stands for those of conditions of glibc's. */
+void served_forked_stand_in(void);
 
 /* Whether this thread reads the lock. */
 bool served_reads(const struct served *s);

@@ -13,7 +13,11 @@
  *   R8  Interleaving: the future is ready, and the thread returns; the wake comes then, and finds another frame.
  *       Prevented by: each registration has one wake or one drop, and queued_settle() waits for as many.
  *   R9  Interleaving: the thread looks at `came`; the wake comes; the thread sleeps. Prevented by: bit 0 is set by a
- *       compare-and-swap on what the thread has seen, and the futex compares the word again. */
+ *       compare-and-swap on what the thread has seen, and the futex compares the word again.
+ *   R10 Interleaving: a handler forks while the thread sleeps in a queue, and returns in the child, too, whose queues
+ *       were made anew: the thread is in none. Prevented by: after each sleep it asks whether that was so, and then begins
+ *       its wait anew; one for a condition ends, as if woken for nothing. (Not prevented: a handler that forks in the few
+ *       instructions of a change of the queue. Of semaphores, signals are blocked there: R6.) */
 #define _GNU_SOURCE
 #include "serve/queue.h"
 
@@ -96,6 +100,31 @@ void queued_begin(struct queued *q, struct served *object, unsigned ends,
   q->ends = ends | (q->type == PTHREAD_CANCEL_ASYNCHRONOUS ? QUEUED_BY_CANCEL : 0);
 }
 
+void queued_start(struct queued *q, queued_starts *start, void *volts) {
+  q->start = start;
+  q->volts = volts;
+  q->forks = served_forks;
+  if (start) start(q, volts);
+}
+
+/* R10 */
+static bool queued_is_in_child(const struct queued *q) {
+  served_check_fork();
+  return q->forks != served_forks;
+}
+
+static void queued_start_again(struct queued *q) {
+  memset(&q->future, 0, sizeof q->future);
+  volt_store_relaxed(&q->came, 0); /* there is no other thread */
+  q->due = q->seen = 0;
+  q->was_woken = false;
+  queued_start(q, q->start, q->volts);
+}
+
+void queued_for_mutex(struct queued *q, void *mutex) {
+  volt_future_made(volt_mutex_lock_future(&q->future, (volt_mutex *)mutex));
+}
+
 void queued_end(struct queued *q) {
   int before;
   pthread_setcancelstate(q->state, &before);
@@ -148,13 +177,17 @@ int queued_poll(struct queued *q) {
   return 0;
 }
 
-void queued_leave(struct queued *q) {
+static void queued_leave_queue(struct queued *q) {
   sigset_t before;
   queued_block(q, &before);
   volt_future_cancel(&q->future);
   queued_unblock(q, &before);
   queued_settle(q);
   queued_arrives(q);
+}
+
+void queued_leave(struct queued *q) {
+  if (!queued_is_in_child(q)) queued_leave_queue(q);
   if (q->is_masked) pthread_sigmask(SIG_SETMASK, &q->mask, NULL);
   queued_end(q);
 }
@@ -166,6 +199,11 @@ static void queued_withdraw(void *queued) {
 /* Sleep until it is woken, and ask. Returns 0, or why the sleep has ended; the future is still queued then. */
 static int queued_sleep_until(struct queued *q, clockid_t clock, const struct timespec *until) {
   for (;;) {
+    if (__builtin_expect(queued_is_in_child(q), 0)) {
+      if (!q->start) return ECHILD;
+      queued_start_again(q);
+      if (queued_poll(q) == 0) return 0;
+    }
     /* queue:C1 <- queue:C2: what the granting thread did before is seen */
     uint32_t came = volt_load_acquire(&q->came);
     if (came >> 1 != q->seen) {
@@ -210,7 +248,7 @@ void queued_lock(volt_mutex *m, struct served *object, void (*taken)(struct serv
   struct queued q;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   queued_begin(&q, object, 0, taken);
-  volt_future_made(volt_mutex_lock_future(&q.future, m));
+  queued_start(&q, queued_for_mutex, m);
   if (queued_poll(&q) == EINPROGRESS) (void)queued_wait(&q, CLOCK_MONOTONIC, NULL);
   pthread_setcancelstate(state, &state);
 }

@@ -14,10 +14,18 @@ enum queued_ends {
   QUEUED_BY_SIGNAL = 2  /* a handler; and handlers use the object, too */
 };
 
+struct queued;
+
+/* How its wait begins: makes the future. volts: the object of volt that it waits for. */
+typedef void queued_starts(struct queued *q, void *volts);
+
 /* Of the thread that waits; on its stack. */
 struct queued {
   volt_future future;
   struct served *object;
+  queued_starts *start;
+  void *volts;
+  uint32_t forks;             /* served_forks, when the future was made */
   VOLT_ATOMIC(uint32_t) came; /* the future's wakes and drops, times 2; bit 0: the thread sleeps */
   uint32_t due;               /* how many have to come */
   uint32_t seen;              /* how many had come at the last poll */
@@ -30,9 +38,15 @@ struct queued {
 };
 
 /* This thread is going to be in a queue. Until queued_end() it is cancelled only where it sleeps.
- * taken: called when it has the object. */
+ * taken: called when it has the object. queued_start() has to follow. */
 void queued_begin(struct queued *q, struct served *object, unsigned ends,
                   void (*taken)(struct served *object));
+
+/* Make the future. start is called again in the child of a fork that a handler makes meanwhile. */
+void queued_start(struct queued *q, queued_starts *start, void *volts);
+
+/* The wait for a mutex. */
+void queued_for_mutex(struct queued *q, void *mutex);
 void queued_end(struct queued *q);
 
 /* Start the future, or ask whether it is ready. Returns 0: it has the object, and has ended; or EINPROGRESS. */
@@ -43,7 +57,7 @@ void queued_leave(struct queued *q);
 
 /* Sleep until it has the object. until: NULL: for ever.
  * Returns 0: it has the object, and queued_end() was called; ETIMEDOUT, EINTR: it has not, and is not queued any
- * more. */
+ * more; ECHILD: the same, of a condition in the child of a fork that a handler has made meanwhile. */
 int queued_wait(struct queued *q, clockid_t clock, const struct timespec *until);
 
 /* The same for a while, for circle_check(): on CLOCK_MONOTONIC; no handler runs meanwhile that could end the wait.

@@ -84,15 +84,24 @@ static int rwlock_try_write(struct served *s) {
 }
 
 static int rwlock_try(struct served *s, bool reads) {
+  int result = reads ? rwlock_try_read(s) : rwlock_try_write(s);
+  if (result != EBUSY || !served_has_forked()) return result;
   return reads ? rwlock_try_read(s) : rwlock_try_write(s);
+}
+
+static void rwlock_starts_read(struct queued *q, void *lock) {
+  volt_future_made(volt_rwlock_read_future(&q->future, (volt_rwlock *)lock));
+}
+
+static void rwlock_starts_write(struct queued *q, void *lock) {
+  volt_future_made(volt_rwlock_write_future(&q->future, (volt_rwlock *)lock));
 }
 
 static int rwlock_queue(struct queued *q, struct served *s, bool reads) {
   if (rwlock_is_mine(s)) return EDEADLK;
   served_check_fork();
   queued_begin(q, s, 0, reads ? rwlock_is_read : rwlock_is_written);
-  volt_future_made(reads ? volt_rwlock_read_future(&q->future, &s->is.rwlock)
-                         : volt_rwlock_write_future(&q->future, &s->is.rwlock));
+  queued_start(q, reads ? rwlock_starts_read : rwlock_starts_write, &s->is.rwlock);
   return queued_poll(q);
 }
 
@@ -129,12 +138,12 @@ int served_pthread_rwlock_wrlock(pthread_rwlock_t *l) {
 
 int served_pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
   struct served *s = rwlock_of(l);
-  return s ? rwlock_try_read(s) : glibc.pthread_rwlock_tryrdlock(l);
+  return s ? rwlock_try(s, true) : glibc.pthread_rwlock_tryrdlock(l);
 }
 
 int served_pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
   struct served *s = rwlock_of(l);
-  return s ? rwlock_try_write(s) : glibc.pthread_rwlock_trywrlock(l);
+  return s ? rwlock_try(s, false) : glibc.pthread_rwlock_trywrlock(l);
 }
 
 int served_pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until) {

@@ -32,13 +32,19 @@ static int semaphore_fail(int error) {
 int served_sem_trywait(sem_t *sem) {
   struct served *s = semaphore_of(sem);
   if (!s) return glibc.sem_trywait(sem);
-  return volt_sem_try_acquire(&s->is.semaphore, 1) == VOLT_OK ? 0 : semaphore_fail(EAGAIN);
+  bool has_it = volt_sem_try_acquire(&s->is.semaphore, 1) == VOLT_OK;
+  if (!has_it && served_has_forked()) has_it = volt_sem_try_acquire(&s->is.semaphore, 1) == VOLT_OK;
+  return has_it ? 0 : semaphore_fail(EAGAIN);
+}
+
+static void semaphore_starts(struct queued *q, void *semaphore) {
+  volt_future_made(volt_sem_acquire_future(&q->future, (volt_sem *)semaphore, 1));
 }
 
 static int semaphore_queue(struct queued *q, struct served *s) {
   served_check_fork();
   queued_begin(q, s, QUEUED_BY_CANCEL | QUEUED_BY_SIGNAL, NULL);
-  volt_future_made(volt_sem_acquire_future(&q->future, &s->is.semaphore, 1));
+  queued_start(q, semaphore_starts, &s->is.semaphore);
   return queued_poll(q);
 }
 

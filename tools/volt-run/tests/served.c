@@ -14,6 +14,8 @@
  *   interrupted  sem_wait() and sem_timedwait() that a handler ends, with SA_RESTART and without
  *   again        a reader that reads again while a writer waits
  *   forks        a child of a fork: while others wait, hold and post; handlers that lock before it, and unlock after it
+ *   queued       a child of a fork that a handler makes, in a thread that waits, and that goes on in both
+ *   shared       children, while other threads signal a condition that processes share
  *   last         the last user of an object destroys and frees it
  *   clocks       deadlines on both clocks, that have passed and that pass
  *   barriers     rounds of 3 and of 40 threads, the barrier destroyed by the first thread that comes back
@@ -1205,6 +1207,105 @@ static int order(void) {
   return 0;
 }
 
+/* ---- forks in handlers, and of what processes share ---- */
+
+static struct {
+  pthread_mutex_t m, of_condition;
+  pthread_rwlock_t l;
+  pthread_cond_t c;
+  sem_t s;
+  _Atomic pid_t tid, child; /* child: 0 in that process */
+} queued = {.m = PTHREAD_MUTEX_INITIALIZER,
+            .of_condition = PTHREAD_MUTEX_INITIALIZER,
+            .l = PTHREAD_RWLOCK_INITIALIZER,
+            .c = PTHREAD_COND_INITIALIZER};
+
+static void forks_in_handler(int number) {
+  (void)number;
+  atomic_store(&queued.child, fork());
+}
+
+/* In the child: what others held is held, or free where they only read; what a signal ends has ended. */
+static void queued_waits(int which) {
+  struct timespec late = at_ms(CLOCK_REALTIME, 300);
+  int result = 0;
+  if (which == 0) result = pthread_mutex_timedlock(&queued.m, &late);
+  if (which == 1) result = pthread_rwlock_timedwrlock(&queued.l, &late);
+  if (which == 2) result = sem_wait(&queued.s) == 0 ? 0 : errno;
+  if (which == 3) pthread_mutex_lock(&queued.of_condition);
+  if (which == 3) result = pthread_cond_timedwait(&queued.c, &queued.of_condition, &late);
+  if (which == 3) REQUIRE(pthread_mutex_unlock(&queued.of_condition) == 0);
+  if (which == 2) REQUIRE(result == EINTR);
+  if (which == 0) REQUIRE(result == ETIMEDOUT);
+  if (which == 1 && result == 0) REQUIRE(pthread_rwlock_unlock(&queued.l) == 0);
+  REQUIRE(result == 0 || result == ETIMEDOUT || result == EINTR);
+}
+
+/* All of them once more: the queues are sound. */
+static void queued_in_child(void) {
+  struct timespec past = at_ms(CLOCK_REALTIME, -10);
+  alarm(60);
+  REQUIRE(pthread_mutex_timedlock(&queued.m, &past) == ETIMEDOUT);
+  REQUIRE(sem_post(&queued.s) == 0 && sem_wait(&queued.s) == 0);
+  REQUIRE(pthread_mutex_lock(&queued.of_condition) == 0 && pthread_cond_signal(&queued.c) == 0);
+  REQUIRE(pthread_cond_timedwait(&queued.c, &queued.of_condition, &past) == ETIMEDOUT);
+  _exit(0);
+}
+
+static void *is_queued(void *ctx) {
+  atomic_store(&queued.tid, own_tid());
+  queued_waits((int)(intptr_t)ctx);
+  while (atomic_load(&queued.child) == -1) sched_yield(); /* the deadline was first */
+  if (atomic_load(&queued.child) == 0) queued_in_child();
+  return NULL;
+}
+
+static int queued_forks(void) {
+  const struct sigaction forks_there = {.sa_handler = forks_in_handler};
+  sigaction(SIGUSR1, &forks_there, NULL);
+  sem_init(&queued.s, 0, 0);
+  pthread_mutex_lock(&queued.m);
+  pthread_rwlock_rdlock(&queued.l);
+  for (int which = 0; which < 4; which++) {
+    atomic_store(&queued.tid, 0);
+    atomic_store(&queued.child, -1);
+    pthread_t thread = start(is_queued, (void *)(intptr_t)which);
+    until_asleep(&queued.tid);
+    pthread_kill(thread, SIGUSR1);
+    end_of(thread);
+    child_ends_well(atomic_load(&queued.child));
+  }
+  return 0;
+}
+
+static void *signals_shared(void *ctx) {
+  while (!atomic_load(&forked.is_over)) pthread_cond_signal((pthread_cond_t *)ctx);
+  return NULL;
+}
+
+static int shared_condition(void) {
+  pthread_condattr_t attributes;
+  pthread_cond_t *c = (pthread_cond_t *)mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE,
+                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  REQUIRE(pthread_cond_init(c, &attributes) == 0);
+  pthread_t thread = start(signals_shared, c);
+  for (int i = rounds_or(40); i-- > 0;) {
+    nap_us(500);
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      pthread_cond_signal(c);
+      _exit(0);
+    }
+    child_ends_well(child);
+  }
+  atomic_store(&forked.is_over, true);
+  end_of(thread);
+  return 0;
+}
+
 /* ---- a circle that a deadline opens ---- */
 
 static struct {
@@ -1278,6 +1379,8 @@ int main(int argc, char **argv) {
              {"interrupted", interrupted},
              {"again", again},
              {"forks", forks},
+             {"queued", queued_forks},
+             {"shared", shared_condition},
              {"last", last_one},
              {"clocks", clocks},
              {"barriers", barriers},
