@@ -15,6 +15,7 @@
  *   again        a reader that reads again while a writer waits
  *   forks        a child of a fork: while others wait, hold and post; handlers that lock before it, and unlock after it
  *   queued       a child of a fork that a handler makes, in a thread that waits, and that goes on in both
+ *   handed       a child of a fork without handlers takes what another thread had been given, and not taken yet
  *   shared       children, while other threads signal a condition that processes share
  *   last         the last user of an object destroys and frees it
  *   clocks       deadlines on both clocks, that have passed and that pass
@@ -1278,6 +1279,59 @@ static int queued_forks(void) {
   return 0;
 }
 
+static struct {
+  pthread_mutex_t m;
+  pthread_rwlock_t l;
+  bool is_rwlock;
+  _Atomic pid_t tid;
+  atomic_bool is_in_handler, is_over;
+} given = {.m = PTHREAD_MUTEX_INITIALIZER, .l = PTHREAD_RWLOCK_INITIALIZER};
+
+static void stays_in_handler(int number) {
+  (void)number;
+  atomic_store(&given.is_in_handler, true);
+  while (!atomic_load(&given.is_over)) sched_yield();
+}
+
+static void *is_given(void *ctx) {
+  atomic_store(&given.tid, own_tid());
+  if (given.is_rwlock) {
+    REQUIRE(pthread_rwlock_wrlock(&given.l) == 0 && pthread_rwlock_unlock(&given.l) == 0);
+  } else {
+    REQUIRE(pthread_mutex_lock(&given.m) == 0 && pthread_mutex_unlock(&given.m) == 0);
+  }
+  return ctx;
+}
+
+static void handed_one(bool is_rwlock) {
+  given.is_rwlock = is_rwlock;
+  atomic_store(&given.tid, 0);
+  atomic_store(&given.is_over, false);
+  atomic_store(&given.is_in_handler, false);
+  pthread_mutex_lock(&given.m);
+  pthread_rwlock_wrlock(&given.l);
+  pthread_t thread = start(is_given, NULL);
+  until_asleep(&given.tid);
+  pthread_kill(thread, SIGUSR1);
+  while (!atomic_load(&given.is_in_handler)) sched_yield();
+  pthread_rwlock_unlock(&given.l);
+  pthread_mutex_unlock(&given.m);
+  pid_t child = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+  if (child == 0)
+    _exit(is_rwlock ? pthread_rwlock_trywrlock(&given.l) : pthread_mutex_trylock(&given.m));
+  child_ends_well(child);
+  atomic_store(&given.is_over, true);
+  end_of(thread);
+}
+
+static int handed(void) {
+  const struct sigaction stays = {.sa_handler = stays_in_handler};
+  sigaction(SIGUSR1, &stays, NULL);
+  handed_one(false);
+  handed_one(true);
+  return 0;
+}
+
 static void *signals_shared(void *ctx) {
   while (!atomic_load(&forked.is_over)) pthread_cond_signal((pthread_cond_t *)ctx);
   return NULL;
@@ -1380,6 +1434,7 @@ int main(int argc, char **argv) {
              {"again", again},
              {"forks", forks},
              {"queued", queued_forks},
+             {"handed", handed},
              {"shared", shared_condition},
              {"last", last_one},
              {"clocks", clocks},
