@@ -82,9 +82,8 @@ static int mutex_queue(struct queued *q, struct served *s, const pthread_mutex_t
   return queued_poll(q);
 }
 
-void serve_know_mutex(const struct books_thread *self, const pthread_mutex_t *m) {
-  if (served_objects && atomic_load_explicit(&self->held_count, memory_order_relaxed) > 0)
-    (void)served_of_mutex(m);
+void serve_begin_mutex(const pthread_mutex_t *m) {
+  (void)served_of_mutex(m);
 }
 
 bool serve_gives_back_all(const pthread_mutex_t *m) {

@@ -105,9 +105,8 @@ static int rwlock_queue(struct queued *q, struct served *s, bool reads) {
   return queued_poll(q);
 }
 
-void serve_know_rwlock(const struct books_thread *self, const pthread_rwlock_t *l) {
-  if (served_objects && atomic_load_explicit(&self->held_count, memory_order_relaxed) > 0)
-    (void)rwlock_of(l);
+void serve_begin_rwlock(const pthread_rwlock_t *l) {
+  (void)rwlock_of(l);
 }
 
 int serve_queue_rwlock(struct queued *q, pthread_rwlock_t *l, bool reads) {

@@ -10,8 +10,18 @@
 void serve_begin(struct real *functions);
 
 /* Before an order with it is put down: if its memory was used again, the books know it from then on. */
-void serve_know_mutex(const struct books_thread *self, const pthread_mutex_t *m);
-void serve_know_rwlock(const struct books_thread *self, const pthread_rwlock_t *l);
+void serve_begin_mutex(const pthread_mutex_t *m);
+void serve_begin_rwlock(const pthread_rwlock_t *l);
+
+static inline bool serve_makes_order(const struct books_thread *self) {
+  return served_objects && atomic_load_explicit(&self->held_count, memory_order_relaxed) > 0;
+}
+static inline void serve_know_mutex(const struct books_thread *self, const pthread_mutex_t *m) {
+  if (__builtin_expect(serve_makes_order(self), 0)) serve_begin_mutex(m);
+}
+static inline void serve_know_rwlock(const struct books_thread *self, const pthread_rwlock_t *l) {
+  if (__builtin_expect(serve_makes_order(self), 0)) serve_begin_rwlock(l);
+}
 
 /* Whether a wait for a condition gives the mutex back however often its thread has locked it. */
 bool serve_gives_back_all(const pthread_mutex_t *m);
