@@ -180,7 +180,7 @@ static uint32_t attach_least(uint32_t a, uint32_t b) {
 /* The part of the books that is before the lists. */
 static bool attach_read_head(struct attach *a) {
   const size_t size = offsetof(struct books, bucket);
-  struct books *b = (struct books *)malloc(size);
+  struct books *b = (struct books *)malloc(sizeof *b); /* what is not read has no memory */
   bool is_read = b && attach_read(a, a->door.books, b, size);
   if (is_read) {
     a->head = (struct snapshot){.magic = SNAPSHOT_MAGIC,
