@@ -120,6 +120,7 @@ is_there() {
     default-jre-headless) has_command java ;;
     apache2-utils) has_command ab ;;
     nghttp2-client) has_command h2load ;;
+    gnutls-bin) has_command gnutls-cli && has_command gnutls-serv ;;
     *) has_command "$1" ;;
   esac
 }
