@@ -311,8 +311,10 @@ VOLT_API bool volt_tls_is_resumed(const volt_tls *t);
 /* Write the session, for a later connection to the same server. With TLS 1.3 it comes with what is
  * received first. It is secret: it has keys.
  * to: room bytes. *size: how many it has, also if that is more than room.
- * Returns VOLT_OK; VOLT_EAGAIN: there is none that could be taken up, or an operation uses the
- *   stream just now; VOLT_EINVAL: room is less than *size. Threads: any. */
+ * Returns VOLT_OK; VOLT_EAGAIN: there is none that could be taken up, an operation uses the stream
+ *   just now, or it is closed or being closed; VOLT_EINVAL: room is less than *size.
+ * Threads: any, also beside a volt_tls_close_future(), which waits for it; not beside a
+ *   volt_tls_close(). */
 VOLT_API VOLT_NODISCARD int volt_tls_session_save(volt_tls *t, void *to, size_t room, size_t *size);
 
 /* Take up a session, before the handshake. The server decides whether it does, too

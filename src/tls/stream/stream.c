@@ -219,7 +219,8 @@ bool volt_tls_is_resumed(const volt_tls *t) {
 /* ---- sessions ---- */
 
 static int stream_save(volt_tls *t, void *to, size_t room, size_t *size) {
-  SSL_SESSION *session = t->stage == VOLT_TLS_OPEN_ ? SSL_get1_session(t->ssl) : NULL;
+  bool may = t->stage == VOLT_TLS_OPEN_ && !t->is_server;
+  SSL_SESSION *session = may ? SSL_get1_session(t->ssl) : NULL;
   int result = VOLT_EAGAIN;
   if (session && SSL_SESSION_is_resumable(session)) {
     int all = i2d_SSL_SESSION(session, NULL);
@@ -234,11 +235,20 @@ static int stream_save(volt_tls *t, void *to, size_t room, size_t *size) {
 
 int volt_tls_session_save(volt_tls *t, void *to, size_t room, size_t *size) {
   *size = 0;
-  if (!t->ssl || t->is_server) return VOLT_EAGAIN;
-  int result = volt_mutex_try_lock(&t->lock);
-  if (result != VOLT_OK) return result;
-  result = stream_save(t, to, room, size);
-  volt_mutex_unlock(&t->lock);
+  int before = errno;
+  volt_latch_add(&t->under_way, 1); /* R6 */
+  /* tls:V1 <-> tls:B1: a close that this one does not see waits for it */
+  bool closes = volt_fetch_or_acq_rel(&t->uses, 0) & VOLT_TLS_CLOSES_;
+  int result = VOLT_EAGAIN;
+  if (!closes && t->context) result = volt_mutex_try_lock(&t->lock);
+  if (!closes && t->context && result == VOLT_OK) {
+    ERR_clear_error();
+    result = stream_save(t, to, room, size);
+    ERR_clear_error();
+    volt_mutex_unlock(&t->lock);
+  }
+  errno = before;
+  volt_latch_count_down(&t->under_way, 1); /* R2: its last access */
   return result;
 }
 

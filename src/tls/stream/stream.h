@@ -37,7 +37,8 @@
  *       not make it grow.
  *   I5  rest is not NULL only while it has bytes.
  *   I6  under_way counts the operations that have begun and not ended; uses has their bits. The end of an
- *       operation gives up both, as its last access to the stream.
+ *       operation gives up both, as its last access to the stream. A session that is saved counts itself
+ *       in under_way in the same way, and has no bit.
  *
  * Races
  *   R1  Interleaving: a recv in a select decrypts; another thread grants another branch of the

@@ -192,7 +192,7 @@ static int tls_op_begin(volt_tls_op *op) {
   if (is_wrong) return VOLT_EINVAL;
   uint32_t bits = tls_op_uses[op->kind];
   if (!closes) volt_latch_add(&t->under_way, 1); /* R6 */
-  /* tls:B1 <-> tls:E1, tls:B1: it sees what the operation before it has done */
+  /* tls:B1 <-> tls:E1, tls:B1, tls:V1: it sees what the operation before it has done */
   uint32_t before = volt_fetch_or_acq_rel(&t->uses, bits);
   if (before & VOLT_TLS_CLOSES_)
     return closes ? (int)VOLT_EINVAL : tls_op_retreat(op, bits & ~before, VOLT_ECLOSED);

@@ -5,6 +5,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <pthread.h>
+#include <stdatomic.h>
 #include <volt/net.h>
 #include <volt/tls.h>
 #include <volt/volt.h>
@@ -17,7 +19,7 @@
 enum { PAIRS = 4, BYTES = 1 << 20, PART = 30000 };
 
 static volt_rt *rt;
-static volt_tls_context *contexts[2];
+static volt_tls_context *contexts[3]; /* of clients, of servers, of clients that save sessions */
 
 static uint8_t byte_at(int side, size_t offset) {
   return (uint8_t)(offset * 31 + offset / 257 + (size_t)side);
@@ -92,17 +94,22 @@ static int shake_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-static void pair_begin(pair *p, uint64_t seed, bool has_deadlines) {
+static void pair_shake(pair *p, volt_tls_context *client) {
   memset((void *)p, 0, sizeof *p);
   REQUIRE(volt_pair_open(&p->fd[0], &p->fd[1], rt, SOCK_STREAM) == VOLT_OK);
   for (int side = 0; side < 2; side++) {
     const char *name = side == 0 ? "example.org" : NULL;
-    REQUIRE(volt_tls_init(&p->tls[side], contexts[side], &p->fd[side], name) == VOLT_OK);
+    REQUIRE(volt_tls_init(&p->tls[side], side == 0 ? client : contexts[1], &p->fd[side], name) ==
+            VOLT_OK);
     p->parts[side].tls = &p->tls[side];
     volt_task_init(&p->parts[side].task, shake_poll);
     REQUIRE(volt_spawn(rt, &p->parts[side].task) == VOLT_OK);
   }
   for (int side = 0; side < 2; side++) REQUIRE(volt_task_join(&p->parts[side].task) == VOLT_OK);
+}
+
+static void pair_begin(pair *p, uint64_t seed, bool has_deadlines) {
+  pair_shake(p, contexts[0]);
   for (int i = 0; i < 4; i++) {
     part *one = &p->parts[i];
     memset((void *)one, 0, sizeof *one);
@@ -153,10 +160,44 @@ static void a_close_ends_what_other_threads_do(void **state) {
   }
 }
 
+static atomic_bool is_saving;
+static atomic_long saves;
+
+static void *save_sessions(void *arg) {
+  static char bytes[20000];
+  size_t size;
+  while (atomic_load(&is_saving)) {
+    int result = volt_tls_session_save((volt_tls *)arg, bytes, sizeof bytes, &size);
+    REQUIRE(result == VOLT_OK || result == VOLT_EAGAIN);
+    if (result == VOLT_OK) atomic_fetch_add(&saves, 1);
+  }
+  return NULL;
+}
+
+/* What saves a session while another thread closes the stream uses nothing that is freed. */
+static void a_session_is_saved_beside_a_close(void **state) {
+  (void)state;
+  for (int i = 0; i < 50; i++) {
+    pair *p = &pairs[0];
+    volt_tls_op op;
+    pthread_t saver;
+    pair_shake(p, contexts[2]);
+    long before = atomic_load(&saves);
+    atomic_store(&is_saving, true);
+    assert_int_equal(pthread_create(&saver, NULL, save_sessions, &p->tls[0]), 0);
+    while (atomic_load(&saves) == before) continue;
+    assert_result(volt_future_wait(volt_tls_close_future(&op, &p->tls[0])), VOLT_OK);
+    atomic_store(&is_saving, false);
+    assert_int_equal(pthread_join(saver, NULL), 0);
+    volt_tls_close(&p->tls[1]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_tasks_use_a_stream_at_once),
       cmocka_unit_test(a_close_ends_what_other_threads_do),
+      cmocka_unit_test(a_session_is_saved_beside_a_close),
   };
   const char *io = getenv("VOLT_TEST_IO");
   bool is_uring = io && strcmp(io, "uring") == 0;
@@ -166,13 +207,16 @@ int main(void) {
   ca_one root = ca_make(NULL, (ca_want){.name = "root", .is_ca = true});
   ca_one server = ca_make(&root, (ca_want){.name = "server", .dns = "DNS:example.org"});
   const volt_tls_config of_client = {.trust = root.pem};
+  const volt_tls_config with_session = {.trust = root.pem, .most = VOLT_TLS_1_2}; /* at once */
   const volt_tls_config of_server = {.certificates = server.pem, .key = server.key_pem};
   REQUIRE(pairs);
   REQUIRE(volt_tls_context_create(&contexts[0], VOLT_TLS_CLIENT, &of_client, NULL, 0) == VOLT_OK);
+  REQUIRE(volt_tls_context_create(&contexts[2], VOLT_TLS_CLIENT, &with_session, NULL, 0) ==
+          VOLT_OK);
   REQUIRE(volt_tls_context_create(&contexts[1], VOLT_TLS_SERVER, &of_server, NULL, 0) == VOLT_OK);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   volt_rt_destroy(rt);
-  for (int i = 0; i < 2; i++) volt_tls_context_drop(contexts[i]);
+  for (int i = 0; i < 3; i++) volt_tls_context_drop(contexts[i]);
   ca_free(&root);
   ca_free(&server);
   free(pairs);
