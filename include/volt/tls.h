@@ -75,8 +75,8 @@ enum volt_tls_flags {
 };
 
 /* What a context is made of. All-zero: the defaults. certificates, key, trust and revoked are paths
- * of files, or, if they begin with "-----BEGIN", the text itself, in PEM form. All is read within
- * the call. */
+ * of files, or, if they have a new line or "-----BEGIN", the text itself, in PEM form. All is read within
+ * the call. What stands in key is in no words of a failure. */
 typedef struct volt_tls_config {
   const char *certificates; /* its own, and then those that lead to the root; NULL: none, which a
                              * server does not do without */

@@ -47,15 +47,28 @@ static int load_read(FILE *file, load_text *text) {
   }
 }
 
-static int load_open(const char *from, load_text *text, volt_tls_words_ *words) {
+/* Whether it is the text itself: that of pkcs12 has lines in front of the first block. */
+static bool load_is_text(const char *from) {
+  return strpbrk(from, "\r\n") || strstr(from, "-----BEGIN");
+}
+
+static bool load_can_be_shown(const char *path) {
+  for (; *path; path++) {
+    if ((unsigned char)*path < ' ' || *path == 127) return false;
+  }
+  return true;
+}
+
+/* is_secret: what stands there may be a key that was meant as a text, so it is in no words. */
+static int load_open(const char *from, bool is_secret, load_text *text, volt_tls_words_ *words) {
   memset(text, 0, sizeof *text);
   text->name = "the text";
-  if (strncmp(from, "-----BEGIN", 10) == 0) {
+  if (load_is_text(from)) {
     text->bytes = from;
     text->size = strlen(from);
     return VOLT_OK;
   }
-  text->name = from;
+  text->name = is_secret ? "the file of the key" : load_can_be_shown(from) ? from : "the file";
   FILE *file = fopen(from, "re");
   int result = file ? VOLT_OK : VOLT_ERRNO(errno);
   if (file) {
@@ -66,7 +79,7 @@ static int load_open(const char *from, load_text *text, volt_tls_words_ *words) 
   text->bytes = text->own;
   if (result == VOLT_OK) return VOLT_OK;
   load_close(text);
-  return volt_tls_words_put_(words, result, "%s: %s", from, volt_strerror(result));
+  return volt_tls_words_put_(words, result, "%s: %s", text->name, volt_strerror(result));
 }
 
 static int load_no_passphrase(char *to, int size, int is_encrypting, void *arg) {
@@ -121,7 +134,7 @@ static int load_take_crl(SSL_CTX *ssl, void *one, unsigned index) {
 static int load_all(SSL_CTX *ssl, const char *from, const char *what, load_next *next,
                     load_take *take, volt_tls_words_ *words) {
   load_text text;
-  int result = load_open(from, &text, words);
+  int result = load_open(from, false, &text, words);
   if (result != VOLT_OK) return result;
   BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
   if (!bio) result = VOLT_ENOMEM;
@@ -144,7 +157,7 @@ static int load_all(SSL_CTX *ssl, const char *from, const char *what, load_next 
 
 static int load_key(SSL_CTX *ssl, const char *from, volt_tls_words_ *words) {
   load_text text;
-  int result = load_open(from, &text, words);
+  int result = load_open(from, true, &text, words);
   if (result != VOLT_OK) return result;
   bool is_locked = false;
   ERR_clear_error();

@@ -108,6 +108,35 @@ static void a_locked_key_asks_no_terminal(void **state) {
   free(locked);
 }
 
+/* A key with something in front of it, or without its first line, is in no words. */
+static void no_key_is_in_the_words(void **state) {
+  (void)state;
+  const char *fronts[] = {"\n", "Bag Attributes\n", "\xef\xbb\xbf", "# a comment\n"};
+  volt_tls_config c = scene_server_config();
+  volt_tls_context *context;
+  for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++) {
+    char *key = ca_join(fronts[i], the_ca.server.key_pem);
+    c.key = key;
+    char why[200];
+    int result = volt_tls_context_create(&context, VOLT_TLS_SERVER, &c, why, sizeof why);
+    assert_null(strstr(why, "PRIVATE"));
+    if (result == VOLT_OK) volt_tls_context_drop(context);
+    if (fronts[i][0] != '\xef') assert_result(result, VOLT_OK);
+    free(key);
+  }
+  char bare[200];
+  const char *line = strchr(the_ca.server.key_pem, '\n') + 1;
+  snprintf(bare, sizeof bare, "%.*s", (int)strcspn(line, "\n"), line);
+  c.key = bare;
+  char why[400];
+  assert_result(volt_tls_context_create(&context, VOLT_TLS_SERVER, &c, why, sizeof why),
+                VOLT_ERRNO(ENOENT));
+  assert_string_equal(why, "the file of the key: No such file or directory");
+  c.key = NULL;
+  c.certificates = "/nowhere\x1b[2J";
+  expect_why(VOLT_TLS_SERVER, c, VOLT_ERRNO(ENOENT), "the file: No such file or directory");
+}
+
 static void one_text_may_have_all(void **state) {
   (void)state;
   volt_tls_config server = scene_server_config();
@@ -417,6 +446,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_cannot_be_loaded_is_said),
       cmocka_unit_test(a_locked_key_asks_no_terminal),
+      cmocka_unit_test(no_key_is_in_the_words),
       cmocka_unit_test(one_text_may_have_all),
       cmocka_unit_test(a_server_picks_its_context_by_name),
       cmocka_unit_test(a_name_may_go_while_its_stream_runs),
