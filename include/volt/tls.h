@@ -117,7 +117,10 @@ VOLT_API VOLT_NODISCARD int volt_tls_context_create(volt_tls_context **out, enum
 
 /* Load a context anew, such as when certificates have been renewed. Streams that are initialised from
  * now on have the new certificates, trust and protocols; those before keep what they have, until they
- * are closed. Ticket keys, names and the log of keys stay as they are.
+ * are closed. Ticket keys, names and the log of keys stay as they are. A session is not taken up any
+ * more if it began with other bytes of trust or of CRLs (of a server: if it asks clients for a
+ * certificate). Else it lasts for 2 hours from its full handshake, also if a certificate expires
+ * in between.
  * After a failure the context is as before. Else as volt_tls_context_create(). */
 VOLT_API VOLT_NODISCARD int volt_tls_context_reload(volt_tls_context *c,
                                                     const volt_tls_config *config, char *why,
@@ -186,8 +189,9 @@ typedef struct volt_tls {
   uint8_t has_ended;  /* the peer's close_notify has come */
   uint8_t is_shut;    /* its own was sent, or is in rest */
   uint8_t is_closing;
+  unsigned char area[32]; /* a client's: what its sessions are of */
 } volt_tls;
-VOLT_SIZE_AT_MOST_(volt_tls, 320);
+VOLT_SIZE_AT_MOST_(volt_tls, 384);
 
 /* One operation. n: how many bytes were received, or are committed, exact whatever the result is.
  * All else is private. */
@@ -319,9 +323,11 @@ VOLT_API VOLT_NODISCARD int volt_tls_session_save(volt_tls *t, void *to, size_t 
 
 /* Take up a session, before the handshake. The server decides whether it does, too
  * (volt_tls_is_resumed()); else it is a full handshake. The certificate was checked when the session
- * began, and is not checked again: take up only sessions with the same name and context.
- * from: size bytes, of volt_tls_session_save(). Returns VOLT_OK; VOLT_EINVAL: they are no session, or
- *   the handshake has begun. Threads: the owner. */
+ * began, and is not checked again while the session lasts: for 2 hours from its full handshake, as a
+ * server of this library has it.
+ * from: size bytes, of volt_tls_session_save(). Returns VOLT_OK; VOLT_EINVAL: they are no session, the
+ *   stream of the session had another name, or a context with other checks (flags, bytes of trust or
+ *   of CRLs), or the handshake has begun; it begins without a session then. Threads: the owner. */
 VOLT_API VOLT_NODISCARD int volt_tls_session_load(volt_tls *t, const void *from, size_t size);
 
 VOLT_END_DECLS

@@ -40,9 +40,13 @@ struct volt_tls_context {
   volt_tls_ticket_key keys[VOLT_TLS_TICKET_KEYS];
 };
 
+/* Of SHA-256. */
+enum { VOLT_TLS_DIGEST_ = 32 };
+
 /* What belongs to an SSL_CTX, which frees it. */
 typedef struct volt_tls_setup_ {
   unsigned flags;
+  unsigned char area[VOLT_TLS_DIGEST_]; /* by what a peer is checked */
   unsigned alpn_size;
   unsigned char alpn[256]; /* as on the wire */
 } volt_tls_setup_;

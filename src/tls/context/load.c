@@ -130,14 +130,19 @@ static int load_take_crl(SSL_CTX *ssl, void *one, unsigned index) {
   return done;
 }
 
-/* Take all that the text has, one at least. what: of which sort, for words. */
+static bool load_digest(const void *from, size_t size, unsigned char *to) {
+  return EVP_Digest(from, size, to, NULL, EVP_sha256(), NULL) == 1;
+}
+
+/* Take all that the text has, one at least. what: of which sort, for words. digest: of its bytes; or
+ * NULL. */
 static int load_all(SSL_CTX *ssl, const char *from, const char *what, load_next *next,
-                    load_take *take, volt_tls_words_ *words) {
+                    load_take *take, unsigned char *digest, volt_tls_words_ *words) {
   load_text text;
   int result = load_open(from, false, &text, words);
   if (result != VOLT_OK) return result;
   BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
-  if (!bio) result = VOLT_ENOMEM;
+  if (!bio || (digest && !load_digest(text.bytes, text.size, digest))) result = VOLT_ENOMEM;
   unsigned count = 0;
   ERR_clear_error();
   for (void *one; result == VOLT_OK && (one = next(bio)) != NULL; count++) {
@@ -279,45 +284,50 @@ static int load_protocols(SSL_CTX *ssl, const volt_tls_config *config, volt_tls_
   return VOLT_OK;
 }
 
-/* Sessions are taken up only where clients are checked alike: a client that one context has checked
- * is not known to another. */
-static int load_session_area(SSL_CTX *ssl, const volt_tls_config *config) {
-  unsigned char area[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_MD_CTX *digest = EVP_MD_CTX_new();
-  unsigned checks = config->flags & (VOLT_TLS_ASK_CLIENT | VOLT_TLS_REQUIRE_CLIENT);
-  const char *trust = checks && config->trust ? config->trust : "";
-  const char *revoked = checks && config->revoked ? config->revoked : "";
-  bool done = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
-              EVP_DigestUpdate(digest, &checks, sizeof checks) == 1 &&
-              EVP_DigestUpdate(digest, trust, strlen(trust) + 1) == 1 &&
-              EVP_DigestUpdate(digest, revoked, strlen(revoked) + 1) == 1 &&
-              EVP_DigestFinal_ex(digest, area, &size) == 1 &&
-              SSL_CTX_set_session_id_context(ssl, area, size) == 1;
-  EVP_MD_CTX_free(digest);
+/* What a peer was checked by: which bytes, not in which file, whose content changes. */
+typedef struct load_area {
+  unsigned flags;
+  unsigned char trust[VOLT_TLS_DIGEST_], revoked[VOLT_TLS_DIGEST_];
+} load_area;
+
+/* Sessions are taken up only where peers are checked alike: a client that one context has checked, or
+ * that was revoked since, is not known to another. A client's session has its stream's name, too. */
+static int load_session_area(SSL_CTX *ssl, const volt_tls_context *c, unsigned flags,
+                             load_area *area) {
+  const unsigned of_checks =
+      VOLT_TLS_ASK_CLIENT | VOLT_TLS_REQUIRE_CLIENT | VOLT_TLS_ANY_NAME | VOLT_TLS_NO_CHECKS;
+  area->flags = flags & of_checks;
+  if (c->role == VOLT_TLS_SERVER && area->flags == 0) memset(area, 0, sizeof *area);
+  unsigned char *digest = volt_tls_setup_of_(ssl)->area;
+  bool done = load_digest(area, sizeof *area, digest) &&
+              SSL_CTX_set_session_id_context(ssl, digest, VOLT_TLS_DIGEST_) == 1;
   return done ? VOLT_OK : VOLT_ENOMEM;
 }
 
 static int load_checks(SSL_CTX *ssl, const volt_tls_context *c, const volt_tls_config *config,
                        volt_tls_words_ *words) {
   int mode = SSL_VERIFY_PEER, result = VOLT_OK;
+  load_area area;
+  memset(&area, 0, sizeof area);
   if (c->role == VOLT_TLS_SERVER) {
     if (!(config->flags & (VOLT_TLS_ASK_CLIENT | VOLT_TLS_REQUIRE_CLIENT))) mode = SSL_VERIFY_NONE;
     if (config->flags & VOLT_TLS_REQUIRE_CLIENT) mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
-    result = load_session_area(ssl, config);
   } else if (config->flags & VOLT_TLS_NO_CHECKS) {
     mode = SSL_VERIFY_NONE;
   }
   SSL_CTX_set_verify(ssl, mode, NULL);
   if (result == VOLT_OK && config->trust) {
-    result = load_all(ssl, config->trust, "root", load_next_certificate, load_take_root, words);
+    result = load_all(ssl, config->trust, "root", load_next_certificate, load_take_root, area.trust,
+                      words);
   } else if (result == VOLT_OK && c->role == VOLT_TLS_CLIENT) {
     (void)SSL_CTX_set_default_verify_paths(ssl); /* none there: no peer is trusted */
   }
   if (result == VOLT_OK && config->revoked) {
-    result = load_all(ssl, config->revoked, "CRL", load_next_crl, load_take_crl, words);
+    result =
+        load_all(ssl, config->revoked, "CRL", load_next_crl, load_take_crl, area.revoked, words);
     (void)X509_STORE_set_flags(SSL_CTX_get_cert_store(ssl), X509_V_FLAG_CRL_CHECK);
   }
+  if (result == VOLT_OK) result = load_session_area(ssl, c, config->flags, &area);
   return result;
 }
 
@@ -327,7 +337,7 @@ static int load_as(SSL_CTX *ssl, volt_tls_context *c, const volt_tls_config *con
   if (result == VOLT_OK) result = load_checks(ssl, c, config, words);
   if (result == VOLT_OK && config->certificates) {
     result = load_all(ssl, config->certificates, "certificate", load_next_certificate,
-                      load_take_chain, words);
+                      load_take_chain, NULL, words);
     const char *key = config->key ? config->key : config->certificates;
     if (result == VOLT_OK) result = load_key(ssl, key, words);
   }

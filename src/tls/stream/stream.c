@@ -39,6 +39,30 @@ static int stream_want(volt_tls *t, const char *name) {
   return done == 1 ? VOLT_OK : VOLT_EINVAL;
 }
 
+/* A session is of what its peer was checked by, the name among it: of this name, or of none. */
+static int stream_set_area(volt_tls *t, const char *name) {
+  struct {
+    unsigned char of_context[VOLT_TLS_DIGEST_];
+    char name[STREAM_NAME_MAX + 1];
+  } all;
+  memset(&all, 0, sizeof all);
+  memcpy(all.of_context, volt_tls_setup_of_(SSL_get_SSL_CTX(t->ssl))->area, sizeof all.of_context);
+  for (size_t i = 0; name && name[i]; i++) {
+    bool is_capital = name[i] >= 'A' && name[i] <= 'Z';
+    all.name[i] = (char)(is_capital ? name[i] - 'A' + 'a' : name[i]);
+  }
+  bool done = EVP_Digest(&all, sizeof all, t->area, NULL, EVP_sha256(), NULL) == 1 &&
+              SSL_set_session_id_context(t->ssl, t->area, sizeof t->area) == 1;
+  return done ? VOLT_OK : VOLT_ENOMEM;
+}
+
+/* Whether its peer was checked as this stream checks. */
+static bool stream_may_take_up(const volt_tls *t, const SSL_SESSION *session) {
+  unsigned size = 0;
+  const unsigned char *area = SSL_SESSION_get0_id_context(session, &size);
+  return size == VOLT_TLS_DIGEST_ && memcmp(area, t->area, size) == 0;
+}
+
 static int stream_make(volt_tls *t, const char *name) {
   SSL_CTX *now = volt_tls_context_now_(t->context);
   t->ssl = SSL_new(now);
@@ -47,7 +71,8 @@ static int stream_make(volt_tls *t, const char *name) {
   if (!t->is_server) SSL_set_connect_state(t->ssl);
   if (t->is_server) SSL_set_accept_state(t->ssl);
   if (t->is_server) return name ? VOLT_EINVAL : VOLT_OK;
-  return stream_want(t, name);
+  int result = stream_want(t, name);
+  return result == VOLT_OK ? stream_set_area(t, name) : result;
 }
 
 int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d, const char *name) {
@@ -255,9 +280,12 @@ int volt_tls_session_save(volt_tls *t, void *to, size_t room, size_t *size) {
 int volt_tls_session_load(volt_tls *t, const void *from, size_t size) {
   const unsigned char *at = (const unsigned char *)from;
   bool may = t->ssl && t->stage == VOLT_TLS_NEW_ && !t->is_server && from && size <= INT32_MAX;
+  int before = errno;
   SSL_SESSION *session = may ? d2i_SSL_SESSION(NULL, &at, (long)size) : NULL;
-  bool done = session && SSL_set_session(t->ssl, session) == 1;
+  bool done = session && at == (const unsigned char *)from + size &&
+              stream_may_take_up(t, session) && SSL_set_session(t->ssl, session) == 1;
   SSL_SESSION_free(session);
   ERR_clear_error();
+  errno = before;
   return done ? VOLT_OK : VOLT_EINVAL;
 }

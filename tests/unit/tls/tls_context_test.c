@@ -221,12 +221,12 @@ static size_t session_size;
 
 /* One connection, which takes up the session if there is one, and saves the next. Returns whether it was
  * taken up. */
-static bool connects(volt_tls_context *client, volt_tls_context *server) {
+static bool connects_as(const char *name, volt_tls_context *client, volt_tls_context *server) {
   static const volt_simulated_faults none;
   scene_begin_with(&s, 1, &none);
   s.context[0] = volt_tls_context_hold(client);
   s.context[1] = volt_tls_context_hold(server);
-  scene_init(&s, "example.org");
+  scene_init(&s, name);
   if (session_size > 0)
     assert_result(volt_tls_session_load(&s.tls[0], session, session_size), VOLT_OK);
   job jobs[2];
@@ -242,6 +242,10 @@ static bool connects(volt_tls_context *client, volt_tls_context *server) {
   if (result != VOLT_OK) session_size = 0;
   scene_end(&s);
   return was_resumed;
+}
+
+static bool connects(volt_tls_context *client, volt_tls_context *server) {
+  return connects_as("example.org", client, server);
 }
 
 static void sessions_are_taken_up(void **state) {
@@ -333,6 +337,94 @@ static void a_session_does_not_pass_where_clients_are_checked(void **state) {
   volt_tls_context_drop(client);
   volt_tls_context_drop(one);
   volt_tls_context_drop(two);
+}
+
+static void write_file(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  REQUIRE(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* A client that is revoked by a CRL that is loaded anew does not pass by its session: the path is the
+ * same, and the bytes are not. Nor does one whose root was taken out. */
+static void a_session_does_not_outlive_what_it_was_checked_by(void **state) {
+  (void)state;
+  char *none = ca_crl(&the_ca.root, 0), *with = ca_crl(&the_ca.root, 8);
+  ca_one other = ca_make(NULL, (ca_want){.name = "other root", .is_ca = true});
+  char *two_roots = ca_join(the_ca.root.pem, other.pem);
+  char path[] = "/tmp/volt-tls-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  for (unsigned i = 0; i < 4; i++) {
+    bool by_crl = i / 2;
+    volt_tls_config client_config = scene_client_config(), config = scene_server_config();
+    client_config.most = i % 2 ? VOLT_TLS_1_3 : VOLT_TLS_1_2;
+    client_config.certificates = the_ca.client.pem, client_config.key = the_ca.client.key_pem;
+    config.flags = VOLT_TLS_REQUIRE_CLIENT;
+    config.trust = by_crl ? the_ca.root.pem : path;
+    config.revoked = by_crl ? path : NULL;
+    write_file(path, by_crl ? none : two_roots);
+    session_size = 0;
+    volt_tls_context *client = scene_context(VOLT_TLS_CLIENT, &client_config);
+    volt_tls_context *server = scene_context(VOLT_TLS_SERVER, &config);
+    assert_false(connects(client, server));
+    assert_result(volt_tls_context_reload(server, &config, NULL, 0), VOLT_OK);
+    assert_true(connects(client, server)); /* nothing has changed */
+    if (!by_crl) write_file(path, the_ca.root.pem);
+    if (by_crl) write_file(path, with);
+    assert_result(volt_tls_context_reload(server, &config, NULL, 0), VOLT_OK);
+    if (!by_crl) assert_false(connects(client, server));
+    scene_begin(&s, NULL, NULL);
+    volt_tls_context_drop(s.context[0]);
+    volt_tls_context_drop(s.context[1]);
+    s.context[0] = client, s.context[1] = server;
+    scene_init(&s, "example.org");
+    job jobs[2];
+    assert_result(volt_tls_session_load(&s.tls[0], session, session_size), VOLT_OK);
+    for (int side = 0; side < 2; side++)
+      job_start(&s.h, &jobs[side], volt_tls_handshake_future(&jobs[side].op, &s.tls[side]));
+    assert_result(job_finish(&s.h, &jobs[1]), by_crl ? VOLT_TLS_EREVOKED : VOLT_OK);
+    (void)job_finish(&s.h, &jobs[0]);
+    scene_end(&s);
+  }
+  assert_int_equal(close(fd), 0);
+  assert_int_equal(unlink(path), 0);
+  ca_free(&other);
+  free(two_roots);
+  free(none);
+  free(with);
+}
+
+/* A session that was not checked, or for another name, does not pass where that counts. */
+static void a_client_takes_up_only_what_it_has_checked_alike(void **state) {
+  (void)state;
+  volt_tls_config checks = scene_client_config(), open = checks, config = scene_server_config();
+  open.flags = VOLT_TLS_NO_CHECKS;
+  volt_tls_context *client = scene_context(VOLT_TLS_CLIENT, &checks);
+  volt_tls_context *without = scene_context(VOLT_TLS_CLIENT, &open);
+  volt_tls_context *server = scene_context(VOLT_TLS_SERVER, &config);
+  session_size = 0;
+  assert_false(connects_as("example.org", without, server));
+  assert_true(connects_as("Example.ORG", without, server));
+  volt_tls *t = &s.tls[0];
+  scene_begin(&s, NULL, NULL);
+  assert_result(volt_tls_init(t, client, &s.fd[0], "example.org"), VOLT_OK);
+  assert_result(volt_tls_session_load(t, session, session_size), VOLT_EINVAL);
+  volt_tls_close(t);
+  volt_fd_close(&s.fd[1]);
+  assert_result(volt_pair_open(&s.fd[0], &s.fd[1], s.h.rt, SOCK_STREAM), VOLT_OK);
+  assert_result(volt_tls_init(t, without, &s.fd[0], "example.com"), VOLT_OK);
+  assert_result(volt_tls_session_load(t, session, session_size), VOLT_EINVAL);
+  volt_tls_close(t);
+  volt_fd_close(&s.fd[1]);
+  assert_result(volt_pair_open(&s.fd[0], &s.fd[1], s.h.rt, SOCK_STREAM), VOLT_OK);
+  assert_result(volt_tls_init(t, without, &s.fd[0], "example.org"), VOLT_OK);
+  session[session_size] = 0; /* one byte behind it */
+  assert_result(volt_tls_session_load(t, session, session_size + 1), VOLT_EINVAL);
+  assert_result(volt_tls_session_load(t, session, session_size), VOLT_OK);
+  scene_end(&s);
+  volt_tls_context_drop(client);
+  volt_tls_context_drop(without);
+  volt_tls_context_drop(server);
 }
 
 static void what_is_no_session_is_refused(void **state) {
@@ -454,6 +546,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(ticket_keys_rotate_and_are_shared),
       cmocka_unit_test(no_tickets_no_sessions),
       cmocka_unit_test(a_session_does_not_pass_where_clients_are_checked),
+      cmocka_unit_test(a_session_does_not_outlive_what_it_was_checked_by),
+      cmocka_unit_test(a_client_takes_up_only_what_it_has_checked_alike),
       cmocka_unit_test(what_is_no_session_is_refused),
       cmocka_unit_test(keys_are_logged_by_an_explicit_call),
       cmocka_unit_test(an_idle_stream_keeps_no_buffers),
