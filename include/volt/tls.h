@@ -220,8 +220,9 @@ VOLT_BEGIN_DECLS
  * t: the caller's; its content is overwritten. context: t holds it until it is closed. d: a stream
  *   socket that is connected; the caller's, and t's until that is closed. name: of the server that a
  *   client wants, which it asks for (SNI) and checks the certificate for; or its address as text,
- *   which is only checked; copied. A server: NULL. A client may have NULL with VOLT_TLS_ANY_NAME or
- *   VOLT_TLS_NO_CHECKS.
+ *   which is only checked; copied. A name has letters of ASCII, digits, '-', '_', and dots between its
+ *   labels: one of other letters is given as its A-labels ("xn--..."). A dot at its end is left out.
+ *   A server: NULL. A client may have NULL with VOLT_TLS_ANY_NAME or VOLT_TLS_NO_CHECKS.
  * Returns VOLT_OK; VOLT_EINVAL: a name where there is to be none, none where there is to be one, or
  *   one that is no name; VOLT_ENOMEM. Then *t is closed, and *d the caller's.
  * Threads: the owner. */

@@ -19,23 +19,41 @@ static bool stream_is_address(const char *name) {
   return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
-/* Ask for the name, and check the certificate for it. */
-static int stream_want(volt_tls *t, const char *name) {
+static bool stream_is_of_names(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+/* Copy the name of a host, or an address, without a dot at its end. OpenSSL takes ".org" for each name
+ * below it, and "*" for itself, so they are no names here. Returns false: it is none. */
+static bool stream_read_host(const char *name, char *to) {
+  size_t size = strlen(name), label = 0;
+  bool is_address = stream_is_address(name);
+  if (!is_address && size > 0 && name[size - 1] == '.') size -= 1;
+  if (size == 0 || size > STREAM_NAME_MAX) return false;
+  for (size_t i = 0; i < size && !is_address; i++) {
+    bool is_dot = name[i] == '.';
+    if (is_dot ? label == 0 : !stream_is_of_names(name[i])) return false;
+    label = is_dot ? 0 : label + 1;
+  }
+  memcpy(to, name, size);
+  to[size] = '\0';
+  return is_address || label > 0;
+}
+
+/* Ask for the name, and check the certificate for it. name: NULL: none. */
+static int stream_want(volt_tls *t, char *name) {
   unsigned flags = volt_tls_setup_of_(SSL_get_SSL_CTX(t->ssl))->flags;
   bool checks = !(flags & (VOLT_TLS_NO_CHECKS | VOLT_TLS_ANY_NAME));
   if (!name) return checks ? VOLT_EINVAL : VOLT_OK;
-  size_t size = strlen(name);
-  if (size == 0 || size > STREAM_NAME_MAX) return VOLT_EINVAL;
-  char copy[STREAM_NAME_MAX + 1]; /* OpenSSL's macro takes no const */
-  memcpy(copy, name, size + 1);
   bool is_address = stream_is_address(name);
-  if (!is_address && SSL_set_tlsext_host_name(t->ssl, copy) != 1) return VOLT_ENOMEM;
+  if (!is_address && SSL_set_tlsext_host_name(t->ssl, name) != 1) return VOLT_ENOMEM;
   if (!checks) return VOLT_OK;
   X509_VERIFY_PARAM *param = SSL_get0_param(t->ssl);
   X509_VERIFY_PARAM_set_hostflags(
       param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   int done = is_address ? X509_VERIFY_PARAM_set1_ip_asc(param, name)
-                        : X509_VERIFY_PARAM_set1_host(param, name, size);
+                        : X509_VERIFY_PARAM_set1_host(param, name, strlen(name));
   return done == 1 ? VOLT_OK : VOLT_EINVAL;
 }
 
@@ -71,8 +89,10 @@ static int stream_make(volt_tls *t, const char *name) {
   if (!t->is_server) SSL_set_connect_state(t->ssl);
   if (t->is_server) SSL_set_accept_state(t->ssl);
   if (t->is_server) return name ? VOLT_EINVAL : VOLT_OK;
-  int result = stream_want(t, name);
-  return result == VOLT_OK ? stream_set_area(t, name) : result;
+  char host[STREAM_NAME_MAX + 1];
+  if (name && !stream_read_host(name, host)) return VOLT_EINVAL;
+  int result = stream_want(t, name ? host : NULL);
+  return result == VOLT_OK ? stream_set_area(t, name ? host : NULL) : result;
 }
 
 int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d, const char *name) {

@@ -126,7 +126,28 @@ static void init_refuses_a_name_that_is_none(void **state) {
   name[254] = '\0';
   assert_result(volt_tls_init(t, s.context[0], &s.fd[0], name), VOLT_EINVAL);
   assert_result(volt_tls_init(t, s.context[1], &s.fd[0], "example.org"), VOLT_EINVAL);
+  const char *bad[] = {".",
+                       ".org",
+                       "example..org",
+                       "*.wild.org",
+                       "example.org..",
+                       "b\xc3\xbc.org",
+                       "a b.c",
+                       "https://wild.org",
+                       "a.org:443",
+                       "*"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) /* some are patterns to OpenSSL */
+    assert_result(volt_tls_init(t, s.context[0], &s.fd[0], bad[i]), VOLT_EINVAL);
   assert_null(t->context);
+  scene_end(&s);
+}
+
+static void a_dot_at_the_end_of_a_name_is_left_out(void **state) {
+  (void)state;
+  scene_begin(&s, NULL, NULL);
+  int of_server;
+  assert_result(scene_shake_as(&s, "example.org.", &of_server), VOLT_OK);
+  assert_string_equal(volt_tls_asked(&s.tls[1]), "example.org");
   scene_end(&s);
 }
 
@@ -396,8 +417,7 @@ static void answers_that_are_not_read_are_bounded(void **state) {
     if (SSL_key_update(s.tls[1].ssl, SSL_KEY_UPDATE_REQUESTED) != 1) break; /* it cannot send */
     (void)scene_run(&s, volt_tls_send_future(&op, &s.tls[1], "", 1));
     if (i < 10) assert_int_equal(scene_recv(&s, SCENE_CLIENT, to, 1), 1);
-    if (i == 10)
-      job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
+    if (i == 10) job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
     if (i > 10 && volt_task_result(&recv.task) == VOLT_OK)
       job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[0], to, sizeof to));
     (void)by_hand_run(&s.h);
@@ -435,6 +455,7 @@ int main(void) {
       cmocka_unit_test(a_peer_that_goes_in_the_handshake_truncates_it),
       cmocka_unit_test(a_handshake_is_made_once),
       cmocka_unit_test(init_refuses_a_name_that_is_none),
+      cmocka_unit_test(a_dot_at_the_end_of_a_name_is_left_out),
       cmocka_unit_test(bytes_arrive_in_order),
       cmocka_unit_test(send_sends_one_record),
       cmocka_unit_test(both_sides_send_and_receive_at_once),
