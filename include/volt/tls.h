@@ -177,7 +177,7 @@ typedef struct volt_tls {
   volt_mutex lock;
   volt_latch under_way; /* operations that have begun and not ended */
   char *rest;           /* records that the socket had no room for: bytes from..until; NULL: none */
-  uint32_t rest_from, rest_until;
+  uint32_t rest_from, rest_until, rest_room;
   VOLT_ATOMIC(uint32_t) uses; /* which operations are under way, a bit for each; and its end */
   int error;                  /* what has ended it, or VOLT_OK */
   int send_error;             /* of the socket */
@@ -185,6 +185,8 @@ typedef struct volt_tls {
   uint8_t stage;
   uint8_t is_server;
   uint8_t is_drained; /* the socket was found empty in this step */
+  uint8_t reads;      /* of the socket in this step */
+  uint8_t is_cut;     /* the step has read as much as one may */
   uint8_t has_eof;    /* of the socket */
   uint8_t has_ended;  /* the peer's close_notify has come */
   uint8_t is_shut;    /* its own was sent, or is in rest */

@@ -32,9 +32,11 @@
  *       given or taken it.
  *   I3  The bytes on the wire are the records in the order in which OpenSSL has made them: what is
  *       written while rest is not empty goes behind it.
- *   I4  rest is at most REST_MAX and one record: a send adds to none, and a recv does not read while it
- *       has more than REST_MAX. So a peer that sends KeyUpdates, and does not read the answers, does
- *       not make it grow.
+ *   I4  rest is at most REST_MAX and the answers to what one read of the socket has had: a send adds to
+ *       none, and the BIO does not read while it has more than REST_MAX. So a peer that sends
+ *       KeyUpdates, and does not read the answers, does not make it grow. Nor does a peer keep a step
+ *       going by records that have no data: after READS reads the BIO says that there is no more, and
+ *       the step ends as VOLT_PENDING, with a yield: others run, and deadlines are seen.
  *   I5  rest is not NULL only while it has bytes.
  *   I6  under_way counts the operations that have begun and not ended; uses has their bits. The end of an
  *       operation gives up both, as its last access to the stream. A session that is saved counts itself
@@ -76,7 +78,8 @@ enum {
   VOLT_TLS_DROPPED_ = 8 /* the handshake was cancelled */
 };
 
-enum { VOLT_TLS_RECORD_ = 16384, VOLT_TLS_REST_MAX_ = 32768 };
+/* READS: of the socket in one step, each of a record and what is behind it. */
+enum { VOLT_TLS_RECORD_ = 16384, VOLT_TLS_REST_MAX_ = 32768, VOLT_TLS_READS_ = 4 };
 
 /* ---- wire.c. Under the lock ---- */
 

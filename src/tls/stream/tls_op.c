@@ -40,8 +40,10 @@ static volt_future *tls_op_awaits(volt_tls_op *op) {
 
 /* ---- steps, under the lock. VOLT_EAGAIN: *events are to be awaited; VOLT_PENDING: poll again ---- */
 
-static unsigned tls_op_out(const volt_tls *t) {
-  return t->rest ? POLLOUT : 0;
+/* What is awaited by a step that wants to receive. I4 */
+static unsigned tls_op_in(const volt_tls *t) {
+  if (volt_tls_rest_(t) > VOLT_TLS_REST_MAX_) return POLLOUT;
+  return t->rest ? POLLIN | POLLOUT : POLLIN;
 }
 
 /* What has ended the stream for all operations, or VOLT_OK. */
@@ -75,7 +77,7 @@ static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
   }
   bool goes_on = result == VOLT_OK || result == VOLT_EAGAIN;
   if (goes_on && t->send_error != VOLT_OK) result = t->error = t->send_error; /* no answer comes */
-  if (result == VOLT_EAGAIN) *events = POLLIN | tls_op_out(t);
+  if (result == VOLT_EAGAIN) *events = tls_op_in(t);
   if (result != VOLT_OK) return result;
   *events = POLLOUT;
   if (t->rest && !tls_op_has_tickets_only(t)) return VOLT_EAGAIN;
@@ -120,7 +122,7 @@ static int tls_op_recv(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   if (t->has_ended) return VOLT_OK;
   if (t->error != VOLT_OK) return t->error;
   if (result != VOLT_EAGAIN) result = tls_op_read(op);
-  *events = POLLIN | tls_op_out(t);
+  *events = tls_op_in(t);
   return result;
 }
 
@@ -163,6 +165,8 @@ static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   int result = tls_op_refuses(t);
   if (result != VOLT_OK) return result;
   t->is_drained = 0;
+  t->reads = 0;
+  t->is_cut = 0;
   volt_tls_wire_flush_(t);
   ERR_clear_error();
   switch (op->kind) {
@@ -171,7 +175,9 @@ static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
     case TLS_OP_SHUTDOWN: result = tls_op_shutdown(op, events); break;
     default: result = tls_op_send(op, ctx, events); break;
   }
-  return result;
+  if (result != VOLT_EAGAIN || !t->is_cut) return result;
+  ctx->yield = true;
+  return VOLT_PENDING;
 }
 
 /* ---- begin and end ---- */

@@ -12,6 +12,7 @@ void volt_tls_wire_free_rest_(volt_tls *t) {
   t->rest = NULL;
   t->rest_from = 0;
   t->rest_until = 0;
+  t->rest_room = 0;
 }
 
 /* The socket takes no more: what is sent from now on goes nowhere. To receive may still be possible. */
@@ -44,20 +45,29 @@ void volt_tls_wire_flush_(volt_tls *t) {
   if (t->rest_from == t->rest_until) volt_tls_wire_free_rest_(t); /* I5 */
 }
 
-/* Keep what the socket has not taken. */
-static void wire_keep(volt_tls *t, const char *from, size_t size) {
-  size_t before = volt_tls_rest_(t);
-  char *rest = (char *)malloc(before + size);
-  if (!rest) {
-    wire_fail(t, VOLT_ENOMEM);
-    return;
-  }
+/* Have room for size bytes more. It grows by doubling: many small records cost no more than few. */
+static bool wire_grow(volt_tls *t, size_t size) {
+  if (t->rest && size <= t->rest_room - t->rest_until) return true;
+  size_t before = volt_tls_rest_(t), room = before > 0 ? 2 * (before + size) : size;
+  char *rest = (char *)malloc(room);
+  if (!rest) return false;
   if (before > 0) memcpy(rest, t->rest + t->rest_from, before);
-  memcpy(rest + before, from, size);
   free(t->rest);
   t->rest = rest;
   t->rest_from = 0;
-  t->rest_until = (uint32_t)(before + size);
+  t->rest_until = (uint32_t)before;
+  t->rest_room = (uint32_t)room;
+  return true;
+}
+
+/* Keep what the socket has not taken. */
+static void wire_keep(volt_tls *t, const char *from, size_t size) {
+  if (!wire_grow(t, size)) {
+    wire_fail(t, VOLT_ENOMEM);
+    return;
+  }
+  memcpy(t->rest + t->rest_until, from, size);
+  t->rest_until += (uint32_t)size;
 }
 
 /* It never fails, and takes all: a failure of the socket is in send_error. */
@@ -70,14 +80,26 @@ static int wire_write(BIO *bio, const char *from, int size) {
   return size;
 }
 
+/* Whether this step may read the socket. OpenSSL goes on as long as it has records of control, and its
+ * peer decides how many there are (I4). A socket that takes no more may have the peer's reason. */
+static bool wire_may_read(volt_tls *t) {
+  if (t->is_drained && t->send_error == VOLT_OK) return false;
+  if (volt_tls_rest_(t) > VOLT_TLS_REST_MAX_) return false;
+  t->is_cut = t->reads == VOLT_TLS_READS_;
+  if (!t->is_cut) t->reads++;
+  return !t->is_cut;
+}
+
 static int wire_read(BIO *bio, char *to, int size) {
   volt_tls *t = (volt_tls *)BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
   if (size <= 0 || t->has_eof) return 0;
   size_t n = 0;
   int result = VOLT_EAGAIN;
-  if (!t->is_drained) result = volt_fd_try_recv(t->fd, to, (size_t)size, 0, &n);
-  t->is_drained = n < (size_t)size;
+  if (wire_may_read(t)) {
+    result = volt_fd_try_recv(t->fd, to, (size_t)size, 0, &n);
+    t->is_drained = n < (size_t)size;
+  }
   if (result == VOLT_OK) {
     t->has_eof = n == 0;
     return (int)n;

@@ -432,6 +432,51 @@ static void answers_that_are_not_read_are_bounded(void **state) {
   scene_end(&s);
 }
 
+/* A peer that sends records without data does not keep one poll going: what is bounded is how much it
+ * reads. With answers that it does not read (requested) nothing grows without bounds, either. */
+static void a_flood_of_key_updates_does_not_keep_a_poll(void **state) {
+  (void)state;
+  enum { COUNT = 20000 };
+  for (int asks = 0; asks < 2; asks++) {
+    static const volt_simulated_faults wide = {.buffer_size = 4 << 20};
+    static char all[5 << 20], to[100];
+    scene_begin_with(&s, 1, &wide);
+    volt_tls_config client = scene_client_config(), server = scene_server_config();
+    s.context[0] = scene_context(VOLT_TLS_CLIENT, &client);
+    s.context[1] = scene_context(VOLT_TLS_SERVER, &server);
+    scene_shake(&s);
+    job send;
+    volt_tls_op op;
+    if (asks)
+      job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], all, sizeof all));
+    (void)by_hand_run(&s.h);
+    int how = asks ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED;
+    for (int i = 0; i < COUNT; i++) {
+      REQUIRE(SSL_key_update(s.tls[1].ssl, how) == 1);
+      REQUIRE(SSL_do_handshake(s.tls[1].ssl) == 1);
+    }
+    scene_send(&s, SCENE_SERVER, "data", 4);
+    volt_future *f = volt_tls_recv_future(&op, &s.tls[0], to, sizeof to);
+    static const volt_waker none = {NULL, NULL};
+    unsigned polls = 0;
+    int result = VOLT_PENDING;
+    while (result == VOLT_PENDING && polls < 1000) {
+      volt_ctx ctx = VOLT_CTX_INIT(none);
+      result = volt_future_poll_ctx(f, &ctx);
+      polls++;
+      assert_true(s.tls[0].rest_until - s.tls[0].rest_from < 32768 + 34000);
+      if (result == VOLT_PENDING && !ctx.yield) break; /* it waits */
+    }
+    if (!asks) assert_result(result, VOLT_OK);
+    if (!asks) assert_int_equal(op.n, 4);
+    if (!asks) assert_true(polls > 1);
+    if (asks) assert_result(result, VOLT_PENDING);
+    if (asks) volt_future_cancel(f);
+    if (asks) (void)job_cancel(&s.h, &send);
+    scene_end(&s);
+  }
+}
+
 /* ---- memory ---- */
 
 static void a_stream_that_waits_keeps_no_rest(void **state) {
@@ -471,6 +516,7 @@ int main(void) {
       cmocka_unit_test(a_handshake_that_is_cancelled_ends_the_stream),
       cmocka_unit_test(a_cancel_before_the_first_poll_does_nothing),
       cmocka_unit_test(answers_that_are_not_read_are_bounded),
+      cmocka_unit_test(a_flood_of_key_updates_does_not_keep_a_poll),
       cmocka_unit_test(a_stream_that_waits_keeps_no_rest),
   };
   scene_make_ca();
