@@ -254,7 +254,8 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_recv_future(volt_tls_op *op, volt_
                                                           size_t size);
 
 /* A future that sends one record, of at most size and at most 16,384 bytes: op->n is how many. It is
- * ready when the socket has taken it.
+ * ready when the socket has taken it. With TLS 1.3, while half a message of control of the peer was
+ * received, it waits for the other half.
  * from: size bytes; 0: send what an earlier operation has committed.
  * Returns the future: polls as VOLT_OK; VOLT_ECLOSED: the stream was shut down, or is being closed;
  *   VOLT_EINVAL: there was no handshake; VOLT_ECANCELED: op->n bytes are committed; VOLT_ENOMEM;
@@ -272,8 +273,8 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_send_all_future(volt_tls_op *op, v
 VOLT_API VOLT_NODISCARD volt_future *volt_tls_shutdown_future(volt_tls_op *op, volt_tls *t);
 
 /* A future that ends what is under way on *t, closes its descriptor, and frees what it has. Before, it
- * sends close_notify, if the socket has room for it at once and no record is before it; the peer's is
- * not awaited. To know that the peer has received all, shut it down, and receive until n is 0, before. Operations that had not been done end with VOLT_ECLOSED. When it is ready, *t
+ * sends close_notify, if the socket has room for it at once, nothing that is committed is
+ * unsent, and no half of a message of control was received; the peer's is not awaited. To know that the peer has received all, shut it down, and receive until n is 0, before. Operations that had not been done end with VOLT_ECLOSED. When it is ready, *t
  * is closed, and may be freed or initialised again.
  * Returns the future: polls as VOLT_OK, or as volt_fd_close_future(); VOLT_EINVAL: *t is closed, or
  *   is being closed.

@@ -6,6 +6,8 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <volt/net.h>
 
 #include "../../core/os/check.h"
 #include "stream.h"
@@ -154,12 +156,44 @@ void volt_tls_choose_by_name_(SSL_CTX *ssl) {
 
 /* ---- how it ends ---- */
 
-void volt_tls_send_end_(volt_tls *t) {
-  if (t->is_shut || t->stage != VOLT_TLS_OPEN_ || t->error != VOLT_OK) return;
-  t->is_shut = 1;
+/* Go on with half a message that was received. Nothing behind it is read, because a receiver that
+ * waits for the socket would not find it there (R7). */
+static int stream_finish_message(volt_tls *t) {
   ERR_clear_error();
-  (void)SSL_shutdown(t->ssl); /* it only says so: the peer's own is read by recv */
+  SSL_set_read_ahead(t->ssl, 0);
+  int returned = SSL_do_handshake(t->ssl);
+  int result = returned == 1 ? (int)VOLT_OK : volt_tls_failed_(t, returned);
+  SSL_set_read_ahead(t->ssl, 1);
   ERR_clear_error();
+  return result;
+}
+
+int volt_tls_send_begin_(volt_tls *t) {
+  if (!SSL_in_init(t->ssl)) return VOLT_OK;
+  int result = stream_finish_message(t);
+  if (result == VOLT_OK && SSL_in_init(t->ssl)) { /* an end, in the midst of it */
+    result = t->error = VOLT_TLS_EPROTOCOL;
+    t->why = "the peer has sent its end within a message";
+  }
+  /* a receiver may wait for the bytes that were read: it finds an end now */
+  if (result != VOLT_OK && result != VOLT_EAGAIN) (void)volt_fd_shutdown(t->fd, SHUT_RD);
+  return result;
+}
+
+int volt_tls_send_end_(volt_tls *t) {
+  if (t->is_shut) return VOLT_OK;
+  if (t->stage != VOLT_TLS_OPEN_ || t->error != VOLT_OK) return t->error;
+  int result = volt_tls_send_begin_(t);
+  if (result != VOLT_OK) return result;
+  ERR_clear_error();
+  int returned = SSL_shutdown(t->ssl); /* it only says so: the peer's own is read by recv */
+  if (returned >= 0) {
+    t->is_shut = 1;
+  } else {
+    result = volt_tls_failed_(t, returned);
+  }
+  ERR_clear_error();
+  return result;
 }
 
 /* A socket that is closed with bytes in it that were not received resets the connection, and the peer
@@ -174,7 +208,7 @@ static void stream_empty(volt_tls *t) {
 
 void volt_tls_part_(volt_tls *t) {
   volt_tls_wire_flush_(t);
-  if (!t->rest) volt_tls_send_end_(t);
+  if (!t->rest) (void)volt_tls_send_end_(t);
   stream_empty(t);
   t->is_closing = 1;
 }

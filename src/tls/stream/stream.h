@@ -18,8 +18,8 @@
  *   operation   uses       a step                                            it awaits
  *   handshake   both       SSL_do_handshake(), then rest is sent             in; out while rest
  *   recv        RECEIVES   rest is tried once; SSL_read()                    in; out while rest
- *   send        SENDS      rest is sent; SSL_write(), one record             out
- *   shutdown    SENDS      rest is sent; SSL_shutdown()                      out
+ *   send        SENDS      rest is sent; SSL_write(), one record             out; in (R7)
+ *   shutdown    SENDS      rest is sent; SSL_shutdown()                      out; in (R7)
  *   close       CLOSES     close_notify is tried; descriptor; under_way      -
  *
  * The stage: NEW -> HANDSHAKE -> OPEN. `error` is what has ended it, whatever the stage.
@@ -60,6 +60,12 @@
  *       operation, or that sees CLOSES, which stays set, and touches nothing else of the stream.
  *   R4  Interleaving: a recv waits for bytes that have come already. Prevented by: readiness is that
  *       of volt_fd_ready_future(), which looks again after it has registered.
+ *
+ *   R7  Interleaving: a recv has received half a message of control (a session ticket in two records),
+ *       and waits for the socket; a send cannot write before the other half, and receives it, with
+ *       data that is behind it; the recv waits on. Prevented by: the send reads nothing ahead, so
+ *       the data is in the socket still. If what it reads ends the stream, it shuts the socket's
+ *       direction down, which wakes the recv.
  *
  * Labels: tls */
 #ifndef VOLT_TLS_STREAM_STREAM_H
@@ -104,8 +110,13 @@ int volt_tls_failed_(volt_tls *t, int returned);
 
 /* ---- stream.c ---- */
 
-/* Say that nothing more is sent, if that has not been said; it may be in rest then. */
-void volt_tls_send_end_(volt_tls *t);
+/* Make sure that a record can be written. Returns VOLT_OK; VOLT_EAGAIN: half a message of the peer was
+ * received, and the other half has to come before; else what has ended the stream. */
+int volt_tls_send_begin_(volt_tls *t);
+
+/* Say that nothing more is sent, if that has not been said; it may be in rest then. Returns as
+ * volt_tls_send_begin_(): it was not said unless VOLT_OK. */
+int volt_tls_send_end_(volt_tls *t);
 
 /* The last of what it does on the wire, without a wait: its end, if there is room. From now on no step is
  * made. */

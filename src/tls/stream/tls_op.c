@@ -126,6 +126,24 @@ static int tls_op_recv(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   return result;
 }
 
+/* Encrypt one record. Half a message of the peer's own (a session ticket, a KeyUpdate) has to be received
+ * before: VOLT_EAGAIN. */
+static int tls_op_write(volt_tls_op *op) {
+  volt_tls *t = op->stream;
+  size_t left = op->size - op->n, got = 0;
+  if (left > VOLT_TLS_RECORD_) left = VOLT_TLS_RECORD_;
+  int result = volt_tls_send_begin_(t);
+  if (result != VOLT_OK) return result;
+  if (SSL_write_ex(t->ssl, (const char *)op->from + op->n, left, &got) == 1) {
+    op->n += got; /* I2 */
+    return VOLT_OK;
+  }
+  result = volt_tls_failed_(t, 0);
+  if (result != VOLT_OK && result != VOLT_EAGAIN) return result;
+  t->why = "OpenSSL does not write";
+  return t->error = VOLT_TLS_EPROTOCOL; /* nothing that is allowed makes a write wait now */
+}
+
 static int tls_op_send(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   volt_tls *t = op->stream;
   if (t->stage != VOLT_TLS_OPEN_) return t->error != VOLT_OK ? t->error : (int)VOLT_EINVAL;
@@ -136,15 +154,9 @@ static int tls_op_send(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
     if (op->n == op->size || (op->kind == TLS_OP_SEND && op->n > 0)) return VOLT_OK;
     if (t->error != VOLT_OK) return t->error;
     if (t->is_shut) return VOLT_ECLOSED;
-    size_t left = op->size - op->n, got = 0;
-    if (left > VOLT_TLS_RECORD_) left = VOLT_TLS_RECORD_;
-    int returned = SSL_write_ex(t->ssl, (const char *)op->from + op->n, left, &got);
-    int result = returned == 1 ? VOLT_OK : volt_tls_failed_(t, 0);
-    if (result == VOLT_EAGAIN || (returned != 1 && result == VOLT_OK)) {
-      result = t->error = VOLT_TLS_EPROTOCOL; /* nothing that is allowed makes a write wait */
-    }
+    int result = tls_op_write(op);
+    if (result == VOLT_EAGAIN) *events = tls_op_in(t);
     if (result != VOLT_OK) return result;
-    op->n += got; /* I2 */
   }
   ctx->yield = true;
   return VOLT_PENDING;
@@ -153,11 +165,12 @@ static int tls_op_send(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
 static int tls_op_shutdown(volt_tls_op *op, unsigned *events) {
   volt_tls *t = op->stream;
   if (t->stage != VOLT_TLS_OPEN_) return t->error != VOLT_OK ? t->error : (int)VOLT_EINVAL;
-  if (!t->rest) volt_tls_send_end_(t);
   *events = POLLOUT;
+  int result = t->rest ? (int)VOLT_OK : volt_tls_send_end_(t);
   if (t->send_error != VOLT_OK) return t->send_error;
   if (t->rest) return VOLT_EAGAIN;
-  return t->is_shut ? (int)VOLT_OK : t->error;
+  if (result == VOLT_EAGAIN) *events = tls_op_in(t);
+  return result;
 }
 
 static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {

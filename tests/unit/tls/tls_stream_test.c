@@ -477,6 +477,105 @@ static void a_flood_of_key_updates_does_not_keep_a_poll(void **state) {
   }
 }
 
+/* The size of a record, with its head. */
+static size_t record_size(const char *at) {
+  return 5 + ((size_t)(unsigned char)at[3] << 8 | (unsigned char)at[4]);
+}
+
+static char wire[20000];
+
+/* A session ticket in several records, of which the client has received the first. Returns how many bytes
+ * of wire there are; *first: how many it has. The client is on a pair of its own then: pair. */
+static size_t begin_half_ticket(ca_one *with, job *recv, char *to, size_t room, size_t *first,
+                                volt_fd pair[2]) {
+  volt_tls_config client = scene_client_config(), server = scene_server_config();
+  *with = ca_make(&the_ca.root, (ca_want){.name = "big", .rsa_bits = 2048, .serial = 9});
+  client.certificates = with->pem, client.key = with->key_pem;
+  server.flags = VOLT_TLS_REQUIRE_CLIENT, server.trust = the_ca.root.pem;
+  scene_begin(&s, &client, &server);
+  scene_init(&s, "example.org");
+  SSL_set_max_send_fragment(s.tls[1].ssl, 512);
+  job jobs[2];
+  for (int i = 0; i < 2; i++)
+    job_start(&s.h, &jobs[i], volt_tls_handshake_future(&jobs[i].op, &s.tls[i]));
+  for (int i = 0; i < 2; i++) assert_result(job_finish(&s.h, &jobs[i]), VOLT_OK);
+  scene_send(&s, SCENE_SERVER, "data", 4);
+  size_t n = 0;
+  for (size_t got = 0; volt_fd_try_recv(&s.fd[0], wire + n, sizeof wire - n, 0, &got) == VOLT_OK;)
+    n += got;
+  *first = record_size(wire);
+  assert_result(volt_pair_open(&pair[0], &pair[1], s.h.rt, SOCK_STREAM), VOLT_OK);
+  s.tls[0].fd = &pair[0];
+  volt_op plain;
+  assert_result(scene_run(&s, volt_fd_send_future(&plain, &pair[1], wire, *first, 0)), VOLT_OK);
+  job_start(&s.h, recv, volt_tls_recv_future(&recv->op, &s.tls[0], to, room));
+  (void)by_hand_run(&s.h);
+  assert_true(SSL_in_init(s.tls[0].ssl));
+  return n;
+}
+
+/* What cannot be sent while half a message was received waits for the other half, and is sent; data that
+ * comes with that is received. */
+static void a_send_waits_for_the_other_half_of_a_ticket(void **state) {
+  (void)state;
+  for (int shuts = 0; shuts < 2; shuts++) {
+    ca_one with;
+    job recv, send;
+    char to[10], sent[100];
+    size_t first, n;
+    volt_fd pair[2];
+    memset((void *)pair, 0, sizeof pair);
+    size_t all = begin_half_ticket(&with, &recv, to, sizeof to, &first, pair);
+    volt_tls *t = &s.tls[0];
+    job_start(&s.h, &send,
+              shuts ? volt_tls_shutdown_future(&send.op, t)
+                    : volt_tls_send_all_future(&send.op, t, "hello", 5));
+    (void)by_hand_run(&s.h);
+    assert_result(volt_task_result(&send.task), VOLT_PENDING);
+    assert_result(volt_fd_try_recv(&pair[1], sent, sizeof sent, 0, &n), VOLT_EAGAIN);
+    volt_op plain;
+    volt_future *f = volt_fd_send_future(&plain, &pair[1], wire + first, all - first, 0);
+    assert_result(scene_run(&s, f), VOLT_OK);
+    assert_result(job_finish(&s.h, &send), VOLT_OK);
+    assert_int_equal(send.op.n, shuts ? 0 : 5);
+    assert_result(volt_fd_try_recv(&pair[1], sent, sizeof sent, 0, &n), VOLT_OK);
+    assert_int_equal(n, record_size(sent));
+    assert_result(job_finish(&s.h, &recv), VOLT_OK);
+    assert_int_equal(recv.op.n, 4);
+    volt_tls_close(t);
+    volt_fd_close(&pair[1]);
+    scene_end(&s);
+    ca_free(&with);
+  }
+}
+
+/* A send that finds the end of the stream in the other half wakes a recv that waits. */
+static void a_send_that_finds_an_end_wakes_a_recv(void **state) {
+  (void)state;
+  ca_one with;
+  job recv;
+  char to[10], nonsense[30] = {23, 3, 3, 0, 25};
+  size_t first;
+  volt_fd pair[2];
+  volt_tls_op op;
+  memset((void *)pair, 0, sizeof pair);
+  (void)begin_half_ticket(&with, &recv, to, sizeof to, &first, pair);
+  static const volt_waker none = {NULL, NULL};
+  volt_future *f = volt_tls_send_future(&op, &s.tls[0], "x", 1);
+  volt_op plain; /* it is sent, and the receiver is not run before the sender */
+  volt_future *nonsense_f = volt_fd_send_future(&plain, &pair[1], nonsense, sizeof nonsense, 0);
+  assert_result(volt_future_poll(nonsense_f, none), VOLT_OK);
+  int result = volt_future_poll(f, none);
+  if (result == VOLT_PENDING) result = scene_run(&s, f);
+  assert_result(result, VOLT_TLS_EPROTOCOL);
+  assert_string_not_equal(volt_tls_why(&s.tls[0]), "");
+  assert_result(job_finish(&s.h, &recv), VOLT_TLS_EPROTOCOL);
+  volt_tls_close(&s.tls[0]);
+  volt_fd_close(&pair[1]);
+  scene_end(&s);
+  ca_free(&with);
+}
+
 /* ---- memory ---- */
 
 static void a_stream_that_waits_keeps_no_rest(void **state) {
@@ -517,6 +616,8 @@ int main(void) {
       cmocka_unit_test(a_cancel_before_the_first_poll_does_nothing),
       cmocka_unit_test(answers_that_are_not_read_are_bounded),
       cmocka_unit_test(a_flood_of_key_updates_does_not_keep_a_poll),
+      cmocka_unit_test(a_send_waits_for_the_other_half_of_a_ticket),
+      cmocka_unit_test(a_send_that_finds_an_end_wakes_a_recv),
       cmocka_unit_test(a_stream_that_waits_keeps_no_rest),
   };
   scene_make_ca();
