@@ -42,8 +42,9 @@
  * without it was cut off: that is VOLT_TLS_ETRUNCATED, and never an end of data.
  *
  * Memory: a stream that waits keeps no record buffers. OpenSSL allocates them when records move;
- * what the socket has no room for is kept, encrypted, until it is sent. Nothing is allocated for a wait. Keys,
- * and buffers of plaintext, are wiped when they are released.
+ * what the socket has no room for is kept, encrypted, until it is sent. Nothing is allocated for a wait. The
+ * text of a key is read into memory that is wiped, and OpenSSL wipes keys and buffers of plaintext that
+ * it releases; but while it decodes a key, it may leave parts of it in memory that it has freed.
  *
  * Results: VOLT_OK; VOLT_TLS_E...; VOLT_ERRNO(e) of the socket. After one of VOLT_TLS_EEXPIRED,
  * ENOTYET, ENAME, EUNTRUSTED, EREVOKED, EPROTOCOL, EREFUSED the stream has ended, and

@@ -76,6 +76,7 @@ static int load_open(const char *from, bool is_secret, load_text *text, volt_tls
     result = load_read(file, text);
     (void)fclose(file);
   }
+  if (text->own) text->own[text->size] = '\0';
   text->bytes = text->own;
   if (result == VOLT_OK) return VOLT_OK;
   load_close(text);
@@ -100,12 +101,55 @@ static bool load_is_at_end(void) {
 typedef int load_take(SSL_CTX *ssl, void *one, unsigned index);
 typedef void *load_next(BIO *from);
 
+/* The bytes of the next block of a sort, for load_free_block(). Blocks of other sorts, of which one may
+ * be the key, are decoded on the way, in memory that is wiped. Returns NULL: there is none. */
+static unsigned char *load_block(BIO *from, const char *sort, long *size, bool *is_locked) {
+  unsigned char *bytes = NULL;
+  char *name = NULL;
+  if (PEM_bytes_read_bio_secmem(&bytes, size, &name, sort, from, load_no_passphrase, is_locked) !=
+      1)
+    return NULL;
+  if (strcmp(name, PEM_STRING_PKCS8) == 0) *is_locked = true;
+  OPENSSL_secure_free(name);
+  return bytes;
+}
+
+static void load_free_block(unsigned char *bytes, long size) {
+  OPENSSL_secure_clear_free(bytes, (size_t)size);
+}
+
 static void *load_next_certificate(BIO *from) {
-  return PEM_read_bio_X509(from, NULL, NULL, NULL);
+  long size = 0;
+  bool is_locked = false;
+  unsigned char *bytes = load_block(from, PEM_STRING_X509, &size, &is_locked);
+  const unsigned char *at = bytes;
+  X509 *one = bytes ? d2i_X509(NULL, &at, size) : NULL;
+  if (bytes) load_free_block(bytes, size);
+  return one;
 }
 
 static void *load_next_crl(BIO *from) {
-  return PEM_read_bio_X509_CRL(from, NULL, NULL, NULL);
+  bool is_locked = false;
+  return PEM_read_bio_X509_CRL(from, NULL, load_no_passphrase, &is_locked);
+}
+
+static EVP_PKEY *load_next_key(BIO *from, bool *is_locked) {
+  long size = 0;
+  unsigned char *bytes = load_block(from, PEM_STRING_EVP_PKEY, &size, is_locked);
+  const unsigned char *at = bytes;
+  EVP_PKEY *key = bytes && !*is_locked ? d2i_AutoPrivateKey(NULL, &at, size) : NULL;
+  if (bytes) load_free_block(bytes, size);
+  return key;
+}
+
+/* Whether behind the last block there is the beginning of another one, which OpenSSL would leave out. */
+static bool load_is_torn(const char *text) {
+  const char *end = text;
+  for (const char *next; (next = strstr(end, "-----END")) != NULL;) end = next + 1;
+  for (const char *line = strchr(end, '\n'); line; line = strchr(line + 1, '\n')) {
+    if (line[1] == '-') return true;
+  }
+  return false;
 }
 
 static int load_take_chain(SSL_CTX *ssl, void *one, unsigned index) {
@@ -149,9 +193,12 @@ static int load_all(SSL_CTX *ssl, const char *from, const char *what, load_next 
     if (take(ssl, one, count) != 1) result = VOLT_EINVAL;
   }
   if (result == VOLT_OK && !(load_is_at_end() && count > 0)) result = VOLT_EINVAL;
+  bool is_torn = result == VOLT_OK && load_is_torn(text.bytes);
+  if (is_torn) result = VOLT_EINVAL;
   if (result == VOLT_EINVAL) {
-    const char *reason =
-        ERR_peek_last_error() ? volt_tls_words_of_openssl_() : "there is none in it";
+    const char *reason = is_torn                 ? "it ends within a block"
+                         : ERR_peek_last_error() ? volt_tls_words_of_openssl_()
+                                                 : "there is none in it";
     (void)volt_tls_words_put_(words, result, "%s in %s: %s", what, text.name, reason);
   }
   BIO_free(bio);
@@ -167,7 +214,7 @@ static int load_key(SSL_CTX *ssl, const char *from, volt_tls_words_ *words) {
   bool is_locked = false;
   ERR_clear_error();
   BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);
-  EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, load_no_passphrase, &is_locked) : NULL;
+  EVP_PKEY *key = bio ? load_next_key(bio, &is_locked) : NULL;
   if (!key) {
     const char *reason = is_locked ? "it is locked by a passphrase" : volt_tls_words_of_openssl_();
     result = volt_tls_words_put_(words, VOLT_EINVAL, "key in %s: %s", text.name, reason);

@@ -108,6 +108,31 @@ static void a_locked_key_asks_no_terminal(void **state) {
   free(locked);
 }
 
+static void a_locked_certificate_asks_no_terminal(void **state) {
+  (void)state;
+  char text[4000];
+  snprintf(text, sizeof text,
+           "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n"
+           "DEK-Info: AES-128-CBC,00000000000000000000000000000000\n\n%s",
+           strchr(the_ca.server.pem, '\n') + 1);
+  volt_tls_config c = scene_server_config();
+  c.certificates = text;
+  expect_why(VOLT_TLS_SERVER, c, VOLT_EINVAL, "certificate in the text");
+}
+
+/* Wherever a second root is cut off, it is not just left out. */
+static void a_text_that_is_cut_off_is_refused(void **state) {
+  (void)state;
+  const char *root = the_ca.root.pem;
+  volt_tls_config c = scene_client_config();
+  for (size_t cut = 1; cut < strlen(root) - 1; cut++) {
+    char text[6000];
+    snprintf(text, sizeof text, "%s%.*s", root, (int)cut, root);
+    c.trust = text;
+    expect_why(VOLT_TLS_CLIENT, c, VOLT_EINVAL, "root in the text");
+  }
+}
+
 /* A key with something in front of it, or without its first line, is in no words. */
 static void no_key_is_in_the_words(void **state) {
   (void)state;
@@ -538,6 +563,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_cannot_be_loaded_is_said),
       cmocka_unit_test(a_locked_key_asks_no_terminal),
+      cmocka_unit_test(a_locked_certificate_asks_no_terminal),
+      cmocka_unit_test(a_text_that_is_cut_off_is_refused),
       cmocka_unit_test(no_key_is_in_the_words),
       cmocka_unit_test(one_text_may_have_all),
       cmocka_unit_test(a_server_picks_its_context_by_name),
