@@ -159,9 +159,10 @@ VOLT_API VOLT_NODISCARD int volt_tls_context_tickets(volt_tls_context *c,
                                                      const volt_tls_ticket_key *keys,
                                                      unsigned count);
 
-/* Append the secrets of all streams that are initialised from now on to a file, in the form of
+/* Append the secrets of all streams whose handshake is from now on to a file, in the form of
  * SSLKEYLOGFILE: with it, recorded traffic can be read. The library never does so by itself.
- * path: NULL: no more. Returns VOLT_OK; VOLT_ERRNO(e). Threads: any. */
+ * path: of a regular file; NULL: no more. Returns VOLT_OK; VOLT_EINVAL: it is no regular file, such as
+ *   a FIFO; VOLT_ERRNO(e). Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_tls_context_log_keys(volt_tls_context *c, const char *path);
 
 VOLT_END_DECLS

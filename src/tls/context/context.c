@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CONTEXT_NAME_MAX = 253 };
@@ -182,15 +183,26 @@ static void context_log(const SSL *ssl, const char *line) {
   volt_short_lock_lock_(&c->lock);
   int log = c->log >= 0 ? fcntl(c->log, F_DUPFD_CLOEXEC, 0) : -1;
   volt_short_lock_unlock_(&c->lock);
-  if (log < 0) return;
+  if (log < 0) size = 0;
   if (size > 0 && (size_t)size < sizeof text) (void)!write(log, text, (size_t)size);
-  (void)close(log);
+  if (log >= 0) (void)close(log);
+  OPENSSL_cleanse(text, sizeof text);
+}
+
+/* A regular file alone: a write to another one may wait, or raise SIGPIPE. */
+static int context_open_log(const char *path, int *log) {
+  struct stat status;
+  *log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+  if (*log < 0) return errno == ENXIO ? (int)VOLT_EINVAL : VOLT_ERRNO(errno);
+  if (fstat(*log, &status) == 0 && S_ISREG(status.st_mode)) return VOLT_OK;
+  (void)close(*log);
+  return VOLT_EINVAL;
 }
 
 int volt_tls_context_log_keys(volt_tls_context *c, const char *path) {
   int kept = errno;
-  int log = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-  int result = path && log < 0 ? VOLT_ERRNO(errno) : VOLT_OK;
+  int log = -1;
+  int result = path ? context_open_log(path, &log) : VOLT_OK;
   errno = kept;
   if (result != VOLT_OK) return result;
   volt_short_lock_lock_(&c->lock);

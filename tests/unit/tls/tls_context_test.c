@@ -8,9 +8,11 @@
 #define _GNU_SOURCE /* mkstemp, setenv */
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <volt/tls.h>
 
@@ -476,6 +478,13 @@ static void keys_are_logged_by_an_explicit_call(void **state) {
   scene_end(&s);
   scene_begin(&s, NULL, NULL);
   assert_result(volt_tls_context_log_keys(s.context[0], "/nowhere/keys"), VOLT_ERRNO(ENOENT));
+  char fifo[sizeof path + 5];
+  snprintf(fifo, sizeof fifo, "%s.fifo", path);
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  assert_result(volt_tls_context_log_keys(s.context[0], fifo), VOLT_EINVAL); /* nothing reads it */
+  int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+  assert_result(volt_tls_context_log_keys(s.context[0], fifo), VOLT_EINVAL);
+  assert_int_equal(close(reader) | unlink(fifo), 0);
   assert_result(volt_tls_context_log_keys(s.context[0], path), VOLT_OK);
   scene_shake(&s);
   FILE *file = fdopen(fd, "r");
