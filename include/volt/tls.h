@@ -137,7 +137,7 @@ VOLT_API void volt_tls_context_drop(volt_tls_context *c);
 
 /* Let a server's context pass clients that ask for a name on to another one (SNI). A client that
  * asks for a name that is not here, or for none, gets c itself. The protocols (least, most) and ticket
- * keys are always those of c.
+ * keys are always those of c; all else, VOLT_TLS_NO_TICKETS among it, is of the other one.
  * name: "www.example.org", or "*.example.org" for all with one label more; copied. Capitals
  *   do not count. other: a server's; c holds it; NULL: forget the name.
  * Returns VOLT_OK; VOLT_EINVAL: it is no server's, or name is empty or longer than 253 bytes;

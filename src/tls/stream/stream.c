@@ -145,6 +145,7 @@ static int stream_choose(SSL *ssl, int *alert, void *arg) {
   if (done) SSL_set_verify(ssl, SSL_CTX_get_verify_mode(now), NULL);
   if (done) SSL_clear_options(ssl, SSL_OP_NO_TICKET);
   if (done) SSL_set_options(ssl, SSL_CTX_get_options(now));
+  if (done) done = SSL_set_num_tickets(ssl, SSL_CTX_get_num_tickets(now)) == 1;
   SSL_CTX_free(now);
   *alert = SSL_AD_INTERNAL_ERROR;
   return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;

@@ -338,6 +338,29 @@ static void no_tickets_no_sessions(void **state) {
   volt_tls_context_drop(server);
 }
 
+/* With names, the flag of the named context counts. */
+static void no_tickets_are_of_the_named_context(void **state) {
+  (void)state;
+  for (unsigned i = 0; i < 4; i++) {
+    bool has_tickets = i / 2;
+    volt_tls_config client_config = scene_client_config(), first = scene_server_config(),
+                    second = first;
+    client_config.most = i % 2 ? VOLT_TLS_1_3 : VOLT_TLS_1_2;
+    (has_tickets ? &first : &second)->flags = VOLT_TLS_NO_TICKETS;
+    volt_tls_context *client = scene_context(VOLT_TLS_CLIENT, &client_config);
+    volt_tls_context *server = scene_context(VOLT_TLS_SERVER, &first);
+    volt_tls_context *named = scene_context(VOLT_TLS_SERVER, &second);
+    assert_result(volt_tls_context_name(server, "example.org", named), VOLT_OK);
+    session_size = 0;
+    assert_false(connects(client, server));
+    assert_int_equal(session_size > 0, has_tickets);
+    assert_int_equal(connects(client, server), has_tickets);
+    volt_tls_context_drop(client);
+    volt_tls_context_drop(server);
+    volt_tls_context_drop(named);
+  }
+}
+
 /* A client that the first context has not checked does not pass as one that the second has. */
 static void a_session_does_not_pass_where_clients_are_checked(void **state) {
   (void)state;
@@ -581,6 +604,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(sessions_are_taken_up),
       cmocka_unit_test(ticket_keys_rotate_and_are_shared),
       cmocka_unit_test(no_tickets_no_sessions),
+      cmocka_unit_test(no_tickets_are_of_the_named_context),
       cmocka_unit_test(a_session_does_not_pass_where_clients_are_checked),
       cmocka_unit_test(a_session_does_not_outlive_what_it_was_checked_by),
       cmocka_unit_test(a_client_takes_up_only_what_it_has_checked_alike),
