@@ -19,8 +19,8 @@
  *
  * An operation is a future in the caller's memory, as in volt/io.h: a task awaits it, a thread
  * blocks for it, it has a deadline by volt_timeout_future(), and can be a branch of a select.
- * From its first poll until it is ready or was cancelled, its volt_tls_op, its volt_tls and its
- * buffer belong to the operation.
+ * From its first poll until it is ready or was cancelled, its volt_tls_op and its buffer belong to the
+ * operation, and its volt_tls stays where it is.
  *
  * What a cancel leaves behind
  * - A recv that is cancelled, times out, or loses a select has moved nothing: what is decrypted
@@ -29,8 +29,8 @@
  *   sent by the next operation that begins on the stream, before anything else. So the next send
  *   continues behind these n bytes. A send of 0 bytes sends what is committed, and no more. In a
  *   select a send may lose after it has committed bytes: n says so.
- * - A handshake that has begun and is cancelled ends the stream: every operation then polls as
- *   VOLT_ECANCELED, and volt_tls_why() says it. So does one that is done, and loses a select.
+ * - A handshake that has begun and is cancelled, or loses a select, ends the stream: every operation
+ *   then polls as VOLT_ECANCELED, and volt_tls_why() says it.
  * - A shutdown can be made again, and goes on.
  * - A close that has begun is awaited.
  *
@@ -47,8 +47,10 @@
  * it releases; but while it decodes a key, it may leave parts of it in memory that it has freed.
  *
  * Results: VOLT_OK; VOLT_TLS_E...; VOLT_ERRNO(e) of the socket. After one of VOLT_TLS_EEXPIRED,
- * ENOTYET, ENAME, EUNTRUSTED, EREVOKED, EPROTOCOL, EREFUSED the stream has ended, and
- * volt_tls_why() has the reason for a log. */
+ * ENOTYET, ENAME, EUNTRUSTED, EREVOKED, EPROTOCOL, EREFUSED, ETRUNCATED, of VOLT_ENOMEM or of an error of
+ * the socket the stream has ended: all operations but a close say the same, and volt_tls_why() has the
+ * reason for a log. So a peer that has only ended its direction of TCP, without close_notify, is not
+ * answered any more. */
 #ifndef VOLT_TLS_H
 #define VOLT_TLS_H
 
@@ -86,7 +88,8 @@ typedef struct volt_tls_config {
   const char *revoked;      /* CRLs; NULL: none. With one, each peer's certificate needs the CRL of
                              * its issuer */
   const char *alpn;         /* such as "h2,http/1.1", the preferred one first; NULL: none. A server
-                             * refuses a client that offers only others */
+                             * refuses a client that offers only others. A client whose server has
+                             * chosen none goes on: volt_tls_alpn() is "" then, and it has to check */
   const char *ciphers; /* of TLS 1.2, as OpenSSL's SSL_CTX_set_cipher_list(); NULL: OpenSSL's */
   const char *suites;  /* of TLS 1.3; NULL: OpenSSL's */
   unsigned least;      /* of volt_tls_protocol */
@@ -282,7 +285,8 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_shutdown_future(volt_tls_op *op, v
  *   is being closed.
  * Wakes: once. Cancel: a close that has begun is awaited. It waits until each operation that is under
  *   way has been polled to its end, or was cancelled: they are woken. An owner that keeps such an
- *   operation itself cancels it before.
+ *   operation itself cancels it before. volt_future_cancel() of a close that has begun blocks until
+ *   they have ended: not on the thread that polls them, such as the only worker of their tasks.
  * Threads: any, also while other threads poll operations on it. An operation that begins once this one
  *   has polls as VOLT_ECLOSED; one that begins when *t was freed uses freed memory. */
 VOLT_API VOLT_NODISCARD volt_future *volt_tls_close_future(volt_tls_op *op, volt_tls *t);

@@ -60,7 +60,7 @@ static bool tls_op_has_tickets_only(const volt_tls *t) {
   return t->is_server && SSL_version(t->ssl) == TLS1_3_VERSION;
 }
 
-static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
+static int tls_op_shake(volt_tls_op *op, unsigned *events) {
   volt_tls *t = op->stream;
   if (t->error != VOLT_OK) return t->error;
   if (t->stage == VOLT_TLS_OPEN_) return VOLT_EINVAL;
@@ -76,13 +76,24 @@ static int tls_op_handshake(volt_tls_op *op, unsigned *events) {
     volt_tls_wire_flush_(t);
   }
   bool goes_on = result == VOLT_OK || result == VOLT_EAGAIN;
-  if (goes_on && t->send_error != VOLT_OK) result = t->error = t->send_error; /* no answer comes */
+  if (goes_on && t->send_error != VOLT_OK) { /* no answer comes */
+    result = t->error = t->send_error;
+    t->why = volt_strerror(result);
+  }
   if (result == VOLT_EAGAIN) *events = tls_op_in(t);
   if (result != VOLT_OK) return result;
   *events = POLLOUT;
   if (t->rest && !tls_op_has_tickets_only(t)) return VOLT_EAGAIN;
   t->stage = VOLT_TLS_OPEN_;
   return VOLT_OK;
+}
+
+/* In a select the decision is taken before the end, which is the last access to the stream: one that has
+ * lost is pending, and its cancel ends the stream. */
+static int tls_op_handshake(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
+  int result = tls_op_shake(op, events);
+  if (result == VOLT_EAGAIN || volt_may_take_effect_(ctx->decision)) return result;
+  return VOLT_PENDING;
 }
 
 /* R1: find out whether there is something to read, and leave it. */
@@ -183,7 +194,7 @@ static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   volt_tls_wire_flush_(t);
   ERR_clear_error();
   switch (op->kind) {
-    case TLS_OP_HANDSHAKE: result = tls_op_handshake(op, events); break;
+    case TLS_OP_HANDSHAKE: result = tls_op_handshake(op, ctx, events); break;
     case TLS_OP_RECV: result = tls_op_recv(op, ctx, events); break;
     case TLS_OP_SHUTDOWN: result = tls_op_shutdown(op, events); break;
     default: result = tls_op_send(op, ctx, events); break;
@@ -331,11 +342,6 @@ static void tls_op_leave(volt_future *f) {
   if (op->waits != TLS_OP_NOTHING) volt_future_leave_(tls_op_awaits(op));
 }
 
-/* A handshake that is done and loses a select. */
-static void tls_op_undo_handshake(volt_future *f) {
-  tls_op_drop_handshake(tls_op_of(f));
-}
-
 /* It is there so that the decision of a select is passed on to the poll. */
 static volt_future *tls_op_through(volt_future *f) {
   (void)f;
@@ -440,21 +446,20 @@ static bool tls_op_cancel_close(volt_future *f) {
 
 /* ---- constructors ---- */
 
-#define TLS_OP_TABLE(operation_, poll_, cancel_, undo_)                                 \
-  {                                                                                     \
-    .operation = (operation_), .cancel = (cancel_), .poll_ctx = volt_future_poll_any_,  \
-    .poll = (poll_), .leave = tls_op_leave, .through = tls_op_through, .undo = (undo_), \
-    .inside = tls_op_inside, .describe = tls_op_describe, .ends_itself = true           \
+#define TLS_OP_TABLE(operation_, poll_, cancel_)                                                \
+  {                                                                                             \
+    .operation = (operation_), .cancel = (cancel_), .poll_ctx = volt_future_poll_any_,          \
+    .poll = (poll_), .leave = tls_op_leave, .through = tls_op_through, .inside = tls_op_inside, \
+    .describe = tls_op_describe, .ends_itself = true                                            \
   }
 
 static const volt_future_ops_ tls_op_tables[] = {
-    [TLS_OP_HANDSHAKE] =
-        TLS_OP_TABLE("volt_tls_handshake", tls_op_poll, tls_op_cancel, tls_op_undo_handshake),
-    [TLS_OP_RECV] = TLS_OP_TABLE("volt_tls_recv", tls_op_poll, tls_op_cancel, NULL),
-    [TLS_OP_SEND] = TLS_OP_TABLE("volt_tls_send", tls_op_poll, tls_op_cancel, NULL),
-    [TLS_OP_SEND_ALL] = TLS_OP_TABLE("volt_tls_send_all", tls_op_poll, tls_op_cancel, NULL),
-    [TLS_OP_SHUTDOWN] = TLS_OP_TABLE("volt_tls_shutdown", tls_op_poll, tls_op_cancel, NULL),
-    [TLS_OP_CLOSE] = TLS_OP_TABLE("volt_tls_close", tls_op_poll_close, tls_op_cancel_close, NULL),
+    [TLS_OP_HANDSHAKE] = TLS_OP_TABLE("volt_tls_handshake", tls_op_poll, tls_op_cancel),
+    [TLS_OP_RECV] = TLS_OP_TABLE("volt_tls_recv", tls_op_poll, tls_op_cancel),
+    [TLS_OP_SEND] = TLS_OP_TABLE("volt_tls_send", tls_op_poll, tls_op_cancel),
+    [TLS_OP_SEND_ALL] = TLS_OP_TABLE("volt_tls_send_all", tls_op_poll, tls_op_cancel),
+    [TLS_OP_SHUTDOWN] = TLS_OP_TABLE("volt_tls_shutdown", tls_op_poll, tls_op_cancel),
+    [TLS_OP_CLOSE] = TLS_OP_TABLE("volt_tls_close", tls_op_poll_close, tls_op_cancel_close),
 };
 
 static volt_future *tls_op_make(volt_tls_op *op, volt_tls *t, uint8_t kind, size_t size) {

@@ -389,6 +389,37 @@ static void a_handshake_that_is_cancelled_ends_the_stream(void **state) {
   scene_end(&s);
 }
 
+/* It takes the decision before it ends; one that was under way and loses ends its stream. */
+static void a_handshake_may_be_a_branch_of_a_select(void **state) {
+  (void)state;
+  for (int wins = 0; wins < 2; wins++) {
+    scene_begin(&s, NULL, NULL);
+    scene_init(&s, "example.org");
+    volt_sem sem;
+    volt_sem_init(&sem, 0);
+    job shake, of_server;
+    volt_select select;
+    volt_future acquire;
+    volt_future *branches[2] = {volt_tls_handshake_future(&shake.op, &s.tls[0]),
+                                volt_sem_acquire_future(&acquire, &sem, 1)};
+    job_start(&s.h, &shake, volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
+    (void)by_hand_run(&s.h);
+    if (!wins) volt_sem_release(&sem, 1);
+    job_start(&s.h, &of_server, volt_tls_handshake_future(&of_server.op, &s.tls[1]));
+    if (wins) assert_result(job_finish(&s.h, &of_server), VOLT_OK);
+    assert_result(job_finish(&s.h, &shake), VOLT_OK);
+    assert_int_equal(volt_select_winner(&select), wins ? 0 : 1);
+    if (wins) volt_sem_release(&sem, 1);
+    assert_result(volt_sem_try_acquire(&sem, 1), wins ? VOLT_OK : VOLT_EAGAIN);
+    volt_tls_op op;
+    int result = scene_run(&s, volt_tls_send_future(&op, &s.tls[0], "x", 1));
+    assert_result(result, wins ? VOLT_OK : VOLT_ECANCELED);
+    if (!wins) (void)job_cancel(&s.h, &of_server);
+    volt_sem_destroy(&sem);
+    scene_end(&s);
+  }
+}
+
 static void a_cancel_before_the_first_poll_does_nothing(void **state) {
   (void)state;
   scene_begin(&s, NULL, NULL);
@@ -613,6 +644,7 @@ int main(void) {
       cmocka_unit_test(a_send_that_is_cancelled_says_what_is_committed),
       cmocka_unit_test(what_is_committed_is_sent_by_any_operation),
       cmocka_unit_test(a_handshake_that_is_cancelled_ends_the_stream),
+      cmocka_unit_test(a_handshake_may_be_a_branch_of_a_select),
       cmocka_unit_test(a_cancel_before_the_first_poll_does_nothing),
       cmocka_unit_test(answers_that_are_not_read_are_bounded),
       cmocka_unit_test(a_flood_of_key_updates_does_not_keep_a_poll),
