@@ -76,7 +76,8 @@ class context {
   /* Load it anew: volt_tls_context_reload(). */
   void reload(const volt_tls_config &config, std::string *why = nullptr) {
     char text[256] = "";
-    int code = volt_tls_context_reload(c_, &config, text, sizeof text);
+    int code = c_ ? volt_tls_context_reload(c_, &config, text, sizeof text)
+                  : static_cast<int>(VOLT_EINVAL);
     if (why) *why = text;
     check(code);
   }
@@ -101,9 +102,14 @@ class context {
   ~context() {
     volt_tls_context_drop(c_);
   }
-  /* Let clients that ask for this name have the other one: volt_tls_context_name(). */
+  /* Let clients that ask for this name have the other one: volt_tls_context_name(). VOLT_EINVAL, too: one
+   * of the two is none. forget() takes the name out. */
   [[nodiscard]] int name(const char *asked, const context &other) noexcept {
+    if (!c_ || !other.c_) return VOLT_EINVAL;
     return volt_tls_context_name(c_, asked, other.c_);
+  }
+  [[nodiscard]] int forget(const char *asked) noexcept {
+    return c_ ? volt_tls_context_name(c_, asked, nullptr) : static_cast<int>(VOLT_EINVAL);
   }
   volt_tls_context *c() const noexcept {
     return c_;
@@ -131,8 +137,10 @@ class stream {
     check(start(with, std::move(d), name));
   }
 #endif
+  /* The same. VOLT_EINVAL, too: with is none. */
   [[nodiscard]] int start(const context &with, volt::fd d, const char *name = nullptr) noexcept {
     close();
+    if (!with.c()) return VOLT_EINVAL;
     fd_ = std::move(d);
     int code = volt_tls_init(&c_, with.c(), fd_.c(), name);
     if (code != VOLT_OK) fd_.close();

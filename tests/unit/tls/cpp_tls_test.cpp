@@ -74,6 +74,19 @@ TEST(a_coroutine_echoes) {
   server.join().wait_for(60s);
 }
 
+TEST(no_context_is_refused) {
+  volt::tls::context some = server_context(), none;
+  volt::tls::stream s;
+  EXPECT_CODE(s.start(none, volt::fd()), VOLT_EINVAL);
+  EXPECT_CODE(none.name("example.org", some), VOLT_EINVAL);
+  EXPECT_CODE(some.name("example.org", none), VOLT_EINVAL);
+  EXPECT_CODE(none.forget("example.org"), VOLT_EINVAL);
+  volt::tls::context moved = std::move(some);
+  EXPECT_CODE(s.start(some, volt::fd()), VOLT_EINVAL);
+  EXPECT_CODE(moved.name("example.org", server_context()), VOLT_OK);
+  EXPECT_CODE(moved.forget("example.org"), VOLT_OK);
+}
+
 TEST(a_refusal_is_an_error_with_words) {
   volt::runtime rt(kind_of_io());
   volt::listener listener(rt, "127.0.0.1:0");
