@@ -278,9 +278,10 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_send_all_future(volt_tls_op *op, v
 VOLT_API VOLT_NODISCARD volt_future *volt_tls_shutdown_future(volt_tls_op *op, volt_tls *t);
 
 /* A future that ends what is under way on *t, closes its descriptor, and frees what it has. Before, it
- * sends close_notify, if the socket has room for it at once, nothing that is committed is
- * unsent, and no half of a message of control was received; the peer's is not awaited. To know that the peer has received all, shut it down, and receive until n is 0, before. Operations that had not been done end with VOLT_ECLOSED. When it is ready, *t
- * is closed, and may be freed or initialised again.
+ * sends close_notify, if the socket has room for it at once, nothing that is committed is unsent, and no
+ * half of a message of control was received; the peer's is not awaited. To know that the peer has
+ * received all, shut it down, and receive until n is 0, before. Operations that had not been done end
+ * with VOLT_ECLOSED. When it is ready, *t is closed, and may be freed or initialised again.
  * Returns the future: polls as VOLT_OK, or as volt_fd_close_future(); VOLT_EINVAL: *t is closed, or
  *   is being closed.
  * Wakes: once. Cancel: a close that has begun is awaited. It waits until each operation that is under

@@ -283,6 +283,7 @@ const char *volt_tls_peer(const volt_tls *t, char *to, size_t room) {
     size = BIO_get_mem_data(bio, &name);
   (void)stream_text(to, room, name, size > 0 ? (size_t)size : 0);
   BIO_free(bio);
+  ERR_clear_error();
   return to;
 }
 
