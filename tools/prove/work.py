@@ -183,8 +183,15 @@ class Standing:
 
     @staticmethod
     def look():
-        return {file: (stat.st_mtime_ns, stat.st_size) for file in files_of_checks() if file != page.PAGE
-                for stat in [file.stat()]}
+        seen = {}
+        for file in files_of_checks():
+            try:
+                stat = file.stat()
+            except FileNotFoundError:  # gone since it was listed
+                continue
+            if file != page.PAGE:
+                seen[file] = stat.st_mtime_ns, stat.st_size
+        return seen
 
     def is_so(self):
         return self.look() == self.seen

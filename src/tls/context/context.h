@@ -20,6 +20,7 @@
 #include <openssl/ssl.h>
 #include <volt/tls.h>
 
+#include "../../core/os/check.h"
 #include "../../rt/sched/short_lock.h"
 
 /* A name that clients ask for, and the context for it. */
@@ -59,7 +60,7 @@ typedef struct volt_tls_words_ {
 
 /* Write words, as printf, cut if there is not room. Returns result. */
 int volt_tls_words_put_(volt_tls_words_ *words, int result, const char *format, ...)
-    __attribute__((__format__(__printf__, 3, 4)));
+    VOLT_PRINTF_(3, 4);
 
 /* What OpenSSL says of the last failure on this thread, in static memory. */
 const char *volt_tls_words_of_openssl_(void);
