@@ -29,7 +29,7 @@
  *       Prevented by: the owner's tag says which of the place's threads it was.
  *   R7  Interleaving: a thread leaves its wait by a jump from a signal handler while it checks; in a later wait, in
  *       which it checks nothing, it seems to check. Prevented by: the next wait takes that back. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1 /* as a C++ compiler has it, for the models */
 #include "watch/circle.h"
 
 #include <errno.h>

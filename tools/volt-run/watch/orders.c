@@ -20,7 +20,7 @@
  *       entry; its own one stays as it is, and is not whole.
  *   R2  Interleaving: two threads keep a stack in one place. Prevented by: the second one takes the next place.
  *   R3  Interleaving: a report is made while an entry is written. Prevented by: `is_whole` is set last. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1 /* as a C++ compiler has it, for the models */
 #include "watch/orders.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * its first waiter on, it has details, and each hold of it is timed. The stack of a wait is taken when it has
  * lasted for 2 ms, or before, where a wait cannot be divided; that of a hold as it ends, by the thread that
  * held, if it is the longest so far. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1 /* as a C++ compiler has it, for the models */
 #include "watch/wait.h"
 
 #include <string.h>
