@@ -27,11 +27,12 @@ static int find_base(struct dl_phdr_info *info, size_t size, void *base) {
   return 1;
 }
 
-/* "/a/tests/unit/b.c:12 (discriminator 3)" becomes "b.c:12"; NULL if it is no line of a test. */
-static const char *shorten(char *text) {
+/* "/a/tests/unit/b.c:12 (discriminator 3)" becomes "b.c:12"; NULL if it is no line of a test. addr2line may name the
+ * file that includes require.h in place of it, so that one is told by its function. */
+static const char *shorten(const char *function, char *text) {
   text[strcspn(text, " \n")] = 0;
-  if (!strstr(text, "/tests/") || strstr(text, "/callers.c:") || strstr(text, "/require.h:") ||
-      strchr(text, '?'))
+  if (!strstr(text, "/tests/") || strstr(text, "/callers.c:") || strchr(text, '?') ||
+      strncmp(function, "require_failed", strlen("require_failed")) == 0)
     return NULL;
   return strrchr(text, '/') + 1;
 }
@@ -40,10 +41,10 @@ void say_callers(const char *file, int line) {
   void *frames[FRAMES];
   int count = backtrace(frames, FRAMES);
   uintptr_t base = 0;
-  char command[FRAMES * 20 + 80], here[LINE], text[LINE];
+  char command[FRAMES * 20 + 80], here[LINE], function[LINE], text[LINE];
   dl_iterate_phdr(find_base, &base);
   int used =
-      snprintf(command, sizeof command, "addr2line -ie /proc/%d/exe 2> /dev/null", (int)getpid());
+      snprintf(command, sizeof command, "addr2line -ife /proc/%d/exe 2> /dev/null", (int)getpid());
   for (int i = 0; i < count; i++) { /* - 1: a call is before the address that it returns to */
     used += snprintf(command + used, sizeof command - (size_t)used, " 0x%" PRIxPTR,
                      (uintptr_t)frames[i] - base - 1);
@@ -53,8 +54,8 @@ void say_callers(const char *file, int line) {
   const char *name = strrchr(file, '/');
   snprintf(here, sizeof here, "%s:%d", name ? name + 1 : file, line);
   bool is_first = true;
-  while (fgets(text, sizeof text, lines)) {
-    const char *caller = shorten(text);
+  while (fgets(function, sizeof function, lines) && fgets(text, sizeof text, lines)) {
+    const char *caller = shorten(function, text);
     if (!caller || strcmp(caller, here) == 0) continue;
     fprintf(stderr, "%s%s", is_first ? "called from " : ", from ", caller);
     is_first = false;

@@ -10,12 +10,12 @@
 #define REQUIRE(condition) ((condition) ? (void)0 : require_failed(#condition, __FILE__, __LINE__))
 
 #ifdef __cplusplus
-[[noreturn]]
+#define REQUIRE_NORETURN [[noreturn]]
 #else
-_Noreturn
+#define REQUIRE_NORETURN _Noreturn
 #endif
-static inline void
-require_failed(const char *what, const char *file, int line) {
+
+REQUIRE_NORETURN static inline void require_failed(const char *what, const char *file, int line) {
   fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
   SAY_CALLERS(file, line);
   abort();
