@@ -92,7 +92,8 @@ for pair in gcc:g++ clang:clang++; do
     for source in src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c; do
       without_io+=("$scratch/objects/$(basename "$source").o")
     done
-    "$cc" -std=c11 -Iinclude "${program_includes[@]}" "$program" "${without_io[@]}" -pthread -o "$scratch/program"
+    # shellcheck disable=SC2086 # the library is compiled with these
+    "$cc" -std=c11 $flags -O0 -Iinclude "${program_includes[@]}" "$program" "${without_io[@]}" -pthread -o "$scratch/program"
     run
     levels=(-O0 -O2) # of the program
     [[ $flags == -O2 ]] || levels=(-O1)
