@@ -246,7 +246,8 @@ TOOLS = {"volt-run": by_volt_run, "gdb": by_gdb, "Helgrind": by_helgrind, "perf 
 # ---- tables ----
 
 def cell(text):
-    text = re.sub(r"0x[0-9a-f]{6,}", "0x...", " ".join(text.split()))
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x...", " ".join(text.split())).replace(tempfile.gettempdir() + "/", ".../")
+    text = re.sub(r"\.\.\./tmp[^/ ]+/", ".../", text)  # a directory of this run
     return "`" + (text[:150] + ("..." if len(text) > 150 else "")).replace("|", "/").replace("`", "'") + "`"
 
 
