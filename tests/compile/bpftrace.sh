@@ -34,21 +34,33 @@ fail() {
   exit 1
 }
 
+# Stop the tracer: it then prints what it has seen. A signal may meet bpftrace where it does not look.
+stop() { # <pid>
+  local i
+  for ((i = 0; i < 20; i++)); do
+    kill -INT "$1" 2> /dev/null || return 0
+    sleep 1
+  done
+  kill -KILL "$1" 2> /dev/null || true # it has printed nothing
+}
+
 # Let the program run from its beginning to its end under a script.
-trace() { # <script> [argument]...
+trace_once() { # <script> [argument]...
   local program tracer i
   ./program < go > said &
   program=$!
   pids+=("$program")
   exec 3> go
   # It says on request, as bpftrace's own tests have it, when all breakpoints are set.
-  __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 timeout 300 bpftrace -p "$program" "$1" "${@:2}" &> log &
+  __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 bpftrace -p "$program" "$1" "${@:2}" &> log &
   tracer=$!
   pids+=("$tracer")
-  until grep -q '^__BPFTRACE_NOTIFY_PROBES_ATTACHED' log; do
+  for ((i = 0; i < 3000; i++)); do
+    ! grep -q '^__BPFTRACE_NOTIFY_PROBES_ATTACHED' log || break
     kill -0 "$tracer" 2> /dev/null || fail "$1 has ended"
     sleep 0.1
   done
+  ((i < 3000)) || fail "$1 has set no breakpoints"
   echo -n g >&3
   for ((i = 0; i < 1200; i++)); do
     ! grep -q done said || break
@@ -56,10 +68,21 @@ trace() { # <script> [argument]...
   done
   grep -q done said || fail "the program has not ended under $1"
   kill -0 "$tracer" || fail "$1 has ended early" # it names functions while the program is there
-  while kill "$tracer" 2> /dev/null; do sleep 1; done # bpftrace may miss one
+  stop "$tracer"
   wait "$tracer" || true
   exec 3>&-
   wait "$program" || fail "the program has failed under $1"
+}
+
+# The same again if bpftrace has seen nothing at all: on a busy machine it may end without a word, or its
+# breakpoints may be set too late. A script that is wrong sees nothing each time.
+trace() { # <script> [argument]...
+  local i
+  for ((i = 1; i <= 4; i++)); do
+    trace_once "$@"
+    ! grep -q '^@' log || return 0
+    echo "bpftrace has seen nothing of $1 (try $i)"
+  done
 }
 
 expect() { # <extended regular expression>...
