@@ -1,6 +1,6 @@
 /* What bpftrace.sh traces: two tasks that take turns 200 times, one that computes for 150 ms in a poll,
- * one that sleeps for 60 ms in a poll, and a thread that blocks once. They begin when a byte can be
- * read, and the program ends when another can be. */
+ * one that sleeps for 60 ms in a poll, a thread that blocks once, and a worker that is woken from its
+ * sleep. They begin when a byte can be read, and the program ends when another can be. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +77,11 @@ static int block_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+static int wake_poll(volt_task *t, volt_ctx *ctx) {
+  (void)t, (void)ctx;
+  return VOLT_OK;
+}
+
 static void *knock(void *arg) {
   if (volt_mutex_lock_until(&door, VOLT_NO_DEADLINE) != VOLT_OK) abort();
   volt_mutex_unlock(&door);
@@ -86,6 +91,21 @@ static void *knock(void *arg) {
 static void spawn(volt_rt *rt, volt_group *g, size_t bytes, volt_task_fn *poll) {
   volt_task *t = volt_task_new(rt, bytes, poll);
   if (!t || volt_group_spawn(g, rt, t) != VOLT_OK) exit(1);
+}
+
+/* Spawn tasks until one of them has woken the worker. */
+static void wake_worker(volt_rt *rt, volt_group *g) {
+  struct volt_worker_stats worker;
+  uint64_t before;
+  volt_rt_worker_stats(rt, 0, &worker);
+  before = worker.woken;
+  while (worker.woken == before) {
+    struct timespec nap = {.tv_nsec = 1000000};
+    nanosleep(&nap, NULL);
+    spawn(rt, g, sizeof(volt_task), wake_poll);
+    if (volt_group_wait(g) != VOLT_OK) exit(1);
+    volt_rt_worker_stats(rt, 0, &worker);
+  }
 }
 
 int main(void) {
@@ -108,6 +128,7 @@ int main(void) {
   volt_mutex_unlock(&door);
   pthread_join(thread, NULL);
   if (volt_group_wait(&all) != VOLT_OK) return 1;
+  wake_worker(rt, &all);
   puts("done");
   fflush(stdout);
   if (read(0, &byte, 1) < 0) return 1;
