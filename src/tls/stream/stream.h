@@ -108,7 +108,7 @@ static inline uint32_t volt_tls_rest_(const volt_tls *t) {
  * noted. */
 int volt_tls_failed_(volt_tls *t, int returned);
 
-/* ---- stream.c ---- */
+/* ---- end.c ---- */
 
 /* Make sure that a record can be written. Returns VOLT_OK; VOLT_EAGAIN: half a message of the peer was
  * received, and the other half has to come before; else what has ended the stream. */
