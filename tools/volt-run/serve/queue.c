@@ -11,7 +11,8 @@
  *       points there. Prevented by: from queued_begin() on it is cancelled only in queued_sleep(), and the handler of
  *       queued_wait() takes it out of the queue.
  *   R8  Interleaving: the future is ready, and the thread returns; the wake comes then, and finds another frame.
- *       Prevented by: each registration has one wake or one drop, and queued_settle() waits for as many.
+ *       Prevented by: each registration has one wake or one drop, and queued_settle() waits for as many. (A thread that
+ *       leaves before it was woken finds that. One that polls was woken, and has none to wait for.)
  *   R9  Interleaving: the thread looks at `came`; the wake comes; the thread sleeps. Prevented by: bit 0 is set by a
  *       compare-and-swap on what the thread has seen, and the futex compares the word again.
  *   R10 Interleaving: a handler forks while the thread sleeps in a queue, and returns in the child, too, whose queues
@@ -25,7 +26,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,9 +92,13 @@ static void queued_settle(struct queued *q) {
 
 void queued_begin(struct queued *q, struct served *object, unsigned ends,
                   void (*taken)(struct served *object)) {
-  memset(q, 0, sizeof *q);
   q->object = object;
   q->taken = taken;
+  q->start = NULL;
+  q->volts = NULL;
+  volt_store_relaxed(&q->came, 0); /* no other thread knows of it yet */
+  q->due = q->seen = 0;
+  q->was_woken = q->is_masked = false;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->state);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &q->type);
   q->ends = ends | (q->type == PTHREAD_CANCEL_ASYNCHRONOUS ? QUEUED_BY_CANCEL : 0);
@@ -114,7 +118,6 @@ static bool queued_is_in_child(const struct queued *q) {
 }
 
 static void queued_start_again(struct queued *q) {
-  memset(&q->future, 0, sizeof q->future);
   volt_store_relaxed(&q->came, 0); /* there is no other thread */
   q->due = q->seen = 0;
   q->was_woken = false;

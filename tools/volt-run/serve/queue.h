@@ -22,7 +22,7 @@ typedef void queued_starts(struct queued *q, void *volts);
 /* Of the thread that waits; on its stack. */
 struct queued {
   volt_future future;
-  struct served *object;
+  VOLT_PLAIN(struct served *) object;
   queued_starts *start;
   void *volts;
   uint32_t forks;             /* served_forks, when the future was made */
@@ -30,10 +30,10 @@ struct queued {
   uint32_t due;               /* how many have to come */
   uint32_t seen;              /* how many had come at the last poll */
   unsigned ends;
-  int type, state; /* of cancelling, before */
-  bool was_woken;  /* by a grant, or to look */
-  bool is_masked;  /* no handler runs during this attempt */
-  sigset_t mask;   /* before */
+  int type, state;            /* of cancelling, before */
+  VOLT_PLAIN(bool) was_woken; /* by a grant, or to look */
+  bool is_masked;             /* no handler runs during this attempt */
+  sigset_t mask;              /* before */
   void (*taken)(struct served *object);
 };
 
