@@ -175,8 +175,8 @@ VOLT_END_DECLS
 /* Members are private. One side of a TLS connection. From the first operation on it must not move
  * until it is closed. All-zero: none. */
 typedef struct volt_tls {
-  struct ssl_st *ssl; /* under the lock, like all that follows but for the atomics */
-  volt_tls_context *context;
+  VOLT_PLAIN(struct ssl_st *) ssl; /* under the lock, like all that follows but for the atomics */
+  VOLT_PLAIN(volt_tls_context *) context;
   volt_tls_context *named; /* the one that the client's SNI has chosen; NULL: context */
   volt_fd *fd;
   volt_mutex lock;
@@ -187,7 +187,7 @@ typedef struct volt_tls {
   int error;                  /* what has ended it, or VOLT_OK */
   int send_error;             /* of the socket */
   const char *why;
-  uint8_t stage;
+  VOLT_PLAIN(uint8_t) stage;
   uint8_t is_server;
   uint8_t is_drained; /* the socket was found empty in this step */
   uint8_t reads;      /* of the socket in this step */
@@ -195,7 +195,7 @@ typedef struct volt_tls {
   uint8_t has_eof;    /* of the socket */
   uint8_t has_ended;  /* the peer's close_notify has come */
   uint8_t is_shut;    /* its own was sent, or is in rest */
-  uint8_t is_closing;
+  VOLT_PLAIN(uint8_t) is_closing;
   unsigned char area[32]; /* a client's: what its sessions are of */
 } volt_tls;
 VOLT_SIZE_AT_MOST_(volt_tls, 384);

@@ -12,8 +12,18 @@ static int worker_of[8]; // by thread of the model; the constructor and check() 
 // ---- the system ----
 
 struct model_io_calls {
+  static ssize_t take_part(VOLT_ATOMIC(uint32_t) *file, size_t size) {
+    uint32_t word = volt_fetch_or_relaxed(file, 0u), n = word & model_io::bytes;
+    for (;;) {
+      if (n > size) n = static_cast<uint32_t>(size);
+      if (n == 0) return -EAGAIN;
+      if (volt_cas_relaxed(file, &word, word - n)) return static_cast<ssize_t>(n);
+      n = word & model_io::bytes;
+    }
+  }
   static ssize_t take(int number, size_t size) {
     EXPECT(number == 0 || number == 1);
+    if (only->takes_parts) return take_part(&only->files[number], size);
     uint32_t n = volt_fetch_and_relaxed(&only->files[number], ~(uint32_t)model_io::bytes);
     n &= model_io::bytes;
     EXPECT(n <= size);

@@ -50,11 +50,21 @@ class model_io {
     return volt_fetch_add_relaxed(&files[number], n);
   }
   void report(int number, uint32_t was) {
-    if (was & armed) (void)volt_watched_report_(&watched, (uint32_t)number, was >> mark_at, POLLIN);
+    if (was & armed)
+      (void)volt_watched_report_(&watched, (uint32_t)number, was >> mark_at, reported);
+  }
+  // Bytes are also room, or only that.
+  void report_as(uint32_t events) {
+    reported = events;
   }
   // At quiescence.
   uint32_t left(int number) {
     return volt_load_relaxed(&files[number]) & bytes;
+  }
+
+  // A call takes as much as its memory has room for, and leaves the rest; else it has to take all.
+  void take_parts() {
+    takes_parts = true;
   }
 
   // ---- whole ----
@@ -133,6 +143,8 @@ class model_io {
   volt_watch_slot *slots;
   VOLT_ATOMIC(uint32_t) files[2];
   share shares[2];
+  bool takes_parts = false;
+  uint32_t reported = POLLIN;
   int results[3] = {1, 1, 1};
   uint32_t by_themselves = 3;
   VOLT_ATOMIC(uint32_t) done;
