@@ -1,16 +1,15 @@
 /* connection.c: a connection as a task.
  *
- * While no request is on its way a connection has no buffer: it waits until its descriptor is
- * ready, and takes a buffer then. Buffers are bounded by a semaphore, first come first served, so
- * memory is bounded whatever the number of connections.
+ * While no request is on its way a connection has no buffer: it waits until something has come,
+ * and takes a buffer then. Buffers are bounded by a semaphore, first come first served, so
+ * memory is bounded whatever the number of connections. A handshake of TLS needs no buffer.
  *
  * Stopping: the server cancels the task once. An operation that a cancel ends has moved nothing, or
  * says what it has moved. So the connection notes that it is to end, and goes on where it was:
  * what it has begun to answer is answered whole, with "Connection: close", and an idle connection
  * ends at once. All waits end by the server's stop_ns. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <poll.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "server.h"
@@ -26,6 +25,7 @@
 struct work {
   struct session session;
   struct find find;
+  volt_op reading; /* of a file, without sendfile */
   char path[PATH_LIMIT];
   char status[STATUS_MAX];
   char out[SESSION_OUT_BYTES];
@@ -34,11 +34,12 @@ struct work {
 
 struct connection {
   volt_task task;
-  volt_fd fd;
-  volt_op op;
+  struct stream stream;
   volt_timeout timeout;
   volt_future waiting;
+  volt_async async; /* lingers */
   struct server *server;
+  const struct door *door;
   struct work *work;    /* NULL: it is idle */
   struct file *file;    /* that is being sent */
   uint64_t at, left;    /* the part of it that is left */
@@ -49,6 +50,7 @@ struct connection {
   uint32_t requests;    /* that were answered */
   int result;
   enum session_step step;
+  bool has_kept;   /* a part of what a send has committed, perhaps */
   bool is_ending;  /* the server stops */
   bool is_over;    /* nothing more is read or sent */
   bool is_failing; /* nothing more can be sent */
@@ -99,12 +101,16 @@ static void fail(struct connection *self) {
 /* ---- buffers ---- */
 
 static void take_buffer(struct connection *self) {
-  const struct options *options = self->server->options;
   struct work *work = self->work = pool_take(&self->server->memory);
-  session_begin(&work->session, &options->limits, work->in, self->server->in_bytes, work->out,
+  session_begin(&work->session, &self->door->terms, work->in, self->server->in_bytes, work->out,
                 self->requests);
   self->sent = 0;
   look_at_clocks(self);
+  self->deadline_ns = after(self, self->server->options->request_s);
+  if (!self->stream.by->takes_first) return;
+  size_t room;
+  *session_room(&work->session, &room) = self->stream.first;
+  session_received(&work->session, 1);
 }
 
 static void count_answers(struct connection *self) {
@@ -127,22 +133,30 @@ static void give_buffer(struct connection *self) {
 
 /* ---- reading ---- */
 
+/* Once the server stops, what has come already is all that is awaited. */
+static volt_future *wake(struct connection *self) {
+  uint64_t deadline_ns = after(self, self->server->options->idle_s);
+  return until(self, self->is_ending ? 0 : deadline_ns, self->stream.by->wake(&self->stream));
+}
+
 /* An idle connection was woken. Whether there may be something to read. */
 static bool may_read(struct connection *self) {
-  char byte;
-  size_t n;
-  if (self->result == VOLT_OK) return true;
-  if (!is_interrupted(self)) { /* it was idle for too long: which is no fault */
-    self->is_failing = self->result != VOLT_ETIMEDOUT;
-    return false;
-  }
-  return volt_fd_try_recv(&self->fd, &byte, 1, MSG_PEEK, &n) == VOLT_OK && n > 0;
+  if (self->result == VOLT_OK) return !self->stream.by->takes_first || *self->stream.n > 0;
+  self->is_failing = self->result != VOLT_ETIMEDOUT; /* idle for too long: which is no fault */
+  return false;
+}
+
+/* A request that begins has its own time to be whole. */
+static void begin_deadline(struct connection *self) {
+  if (self->requests == self->work->session.requests) return;
+  self->requests = self->work->session.requests;
+  self->deadline_ns = after(self, self->server->options->request_s);
 }
 
 static volt_future *receive(struct connection *self) {
   size_t room;
   char *to = session_room(&self->work->session, &room);
-  return until(self, self->deadline_ns, volt_fd_recv_future(&self->op, &self->fd, to, room, 0));
+  return until(self, self->deadline_ns, self->stream.by->receive(&self->stream, to, room));
 }
 
 /* Something was received, or not. */
@@ -150,8 +164,8 @@ static void received(struct connection *self) {
   struct session *s = &self->work->session;
   if (s->end > 0) look_at_clocks(self); /* it was not there when the buffer was taken */
   if (self->result == VOLT_OK) {
-    session_received(s, self->op.n);
-    if (self->op.n == 0) self->is_over = true; /* all that was whole has been answered */
+    session_received(s, *self->stream.n);
+    if (*self->stream.n == 0) self->is_over = true; /* all that was whole has been answered */
   } else if (self->result == VOLT_ETIMEDOUT && !self->is_ending) {
     count(&self->server->counters, COUNT_TIMEOUTS, 1);
     session_time_out(s, self->now);
@@ -277,32 +291,41 @@ static size_t unsent(const struct connection *self) {
   return session_out(&self->work->session).size - self->sent;
 }
 
+static bool has_to_send(const struct connection *self) {
+  return !self->is_over && (unsent(self) > 0 || self->has_kept);
+}
+
+/* Whether a file follows with calls of its own. */
+static bool sends_file(const struct connection *self) {
+  return self->left > 0 && self->stream.by->has_sendfile;
+}
+
 static volt_future *send_out(struct connection *self) {
   struct text out = session_out(&self->work->session);
-  return until(self, after(self, self->server->options->send_s),
-               volt_fd_send_future(&self->op, &self->fd, out.at + self->sent, out.size - self->sent,
-                                   self->left > 0 ? MSG_MORE : 0));
+  return until(
+      self, after(self, self->server->options->send_s),
+      self->stream.by->send(&self->stream, out.at + self->sent, unsent(self), sends_file(self)));
 }
 
 /* The head of a file is sent at once, because the file follows it with a call of its own: io_uring
  * would bring the task here once more in between. */
 static int try_send_head(struct connection *self) {
   struct text out = session_out(&self->work->session);
-  if (self->left == 0) return VOLT_EAGAIN;
-  self->op.n = 0;
-  return volt_fd_try_send(&self->fd, out.at + self->sent, out.size - self->sent, MSG_MORE,
-                          &self->op.n);
+  if (!sends_file(self)) return VOLT_EAGAIN;
+  return self->stream.by->try_send(&self->stream, out.at + self->sent, unsent(self), true);
 }
 
 /* A part has gone, or all. A client that takes a little at a time is not too slow. */
 static void went(struct connection *self) {
-  bool goes_on = self->result == VOLT_OK || is_interrupted(self) ||
-                 (self->result == VOLT_ETIMEDOUT && self->op.n >= PROGRESS && !self->is_ending);
+  bool goes_on =
+      self->result == VOLT_OK || is_interrupted(self) ||
+      (self->result == VOLT_ETIMEDOUT && *self->stream.n >= PROGRESS && !self->is_ending);
   if (!goes_on) fail(self);
 }
 
 static void sent_out(struct connection *self) {
-  self->sent += self->op.n;
+  self->sent += *self->stream.n;
+  self->has_kept = self->stream.by->commits && self->result != VOLT_OK;
   if (self->result != VOLT_OK) look_at_clocks(self);
   went(self);
   if (unsent(self) > 0) return;
@@ -317,17 +340,15 @@ static size_t slice(const struct connection *self) {
 
 static volt_future *send_file(struct connection *self) {
   return until(self, after(self, self->server->options->send_s),
-               volt_fd_sendfile_future(&self->op, &self->fd, &self->file->fd, (int64_t)self->at,
-                                       slice(self)));
+               self->stream.by->send_file(&self->stream, &self->file->fd, self->at, slice(self)));
 }
 
-static void sent_file(struct connection *self) {
-  look_at_clocks(self);
-  bool is_truncated = self->result == VOLT_OK && self->op.n < slice(self);
-  self->at += self->op.n;
-  self->left -= self->op.n;
-  went(self);
-  if (is_truncated) { /* its end was promised: the client must see that it does not come */
+/* So many bytes of the file have gone, or were read. Its end was promised: where it has another one
+ * now, the client must see that the rest does not come. */
+static void file_went(struct connection *self, size_t n, bool is_truncated) {
+  self->at += n;
+  self->left -= n;
+  if (is_truncated) {
     count(&self->server->counters, COUNT_TRUNCATED, 1);
     self->is_over = self->is_failing = true;
   }
@@ -335,6 +356,42 @@ static void sent_file(struct connection *self) {
   file_release(&self->server->files, self->file);
   self->file = NULL;
   self->left = 0;
+}
+
+static void sent_file(struct connection *self) {
+  size_t n = *self->stream.n;
+  look_at_clocks(self);
+  bool is_truncated = self->result == VOLT_OK && n < slice(self);
+  went(self);
+  file_went(self, n, is_truncated);
+}
+
+/* ---- a file without sendfile: it is read behind what is to be sent, as far as there is room ---- */
+
+static bool reads_file(const struct connection *self) {
+  return !self->is_over && self->left > 0 && !self->stream.by->has_sendfile;
+}
+
+static size_t room_for_file(const struct connection *self) {
+  const struct writer *out = &self->work->session.out;
+  size_t room = (size_t)(out->end - out->at);
+  return self->left < room ? (size_t)self->left : room;
+}
+
+static int try_read_file(struct connection *self) {
+  return file_try_read(self->file, self->work->session.out.at, room_for_file(self), self->at,
+                       &self->work->reading.n);
+}
+
+static volt_future *read_file(struct connection *self) {
+  return volt_fd_read_future(&self->work->reading, &self->file->fd, self->work->session.out.at,
+                             room_for_file(self), (int64_t)self->at);
+}
+
+static void was_read(struct connection *self) {
+  size_t n = self->work->reading.n;
+  self->work->session.out.at += n;
+  file_went(self, n, n == 0 && !is_interrupted(self));
 }
 
 /* ---- the end ---- */
@@ -347,23 +404,84 @@ static bool is_lingering(const struct connection *self) {
   return s->end > s->start || s->request.status != 0 || request_persists(&s->request);
 }
 
+static volt_future *finish(struct connection *self) {
+  return until(self, self->deadline_ns, self->stream.by->finish(&self->stream));
+}
+
 static volt_future *drain(struct connection *self) {
-  return until(
-      self, self->deadline_ns,
-      volt_fd_recv_future(&self->op, &self->fd, self->work->in, self->server->in_bytes, 0));
+  return until(self, self->deadline_ns,
+               self->stream.by->receive(&self->stream, self->work->in, self->server->in_bytes));
+}
+
+static bool is_drained(const struct connection *self) {
+  size_t n = *self->stream.n;
+  return self->result != VOLT_OK || n == 0 || n > self->left;
+}
+
+/* Say that nothing more is sent, and read what the client is sending still. */
+static int linger_poll(volt_async *a, volt_ctx *ctx) {
+  struct connection *self = volt_container_of(a, struct connection, async);
+  VOLT_ASYNC_BEGIN(self);
+  look_at_clocks(self);
+  self->deadline_ns = self->now_ns + LINGER_NS;
+  if (self->stream.by->finish == NULL) {
+    volt_fd_shutdown(&self->stream.fd, SHUT_WR);
+  } else {
+    do {
+      VOLT_AWAIT_RESULT(self, self->result, finish(self));
+    } while (is_interrupted(self));
+  }
+  for (self->left = LINGER_BYTES;; self->left -= *self->stream.n) {
+    do {
+      VOLT_AWAIT_RESULT(self, self->result, drain(self));
+    } while (is_interrupted(self));
+    if (is_drained(self)) break;
+  }
+  VOLT_ASYNC_END(self);
 }
 
 /* ---- the task ---- */
 
+static void begin_stream(struct connection *self) {
+  self->stream.by = self->door->by;
+  self->result = self->stream.by->begin(&self->stream, self->door->context);
+  if (self->result != VOLT_OK) fail(self);
+  look_at_clocks(self);
+}
+
+static volt_future *shake_hands(struct connection *self) {
+  return until(self, after(self, self->server->options->handshake_s),
+               self->stream.by->handshake(&self->stream));
+}
+
+/* Half a handshake cannot go on when the server stops. */
+static void shook_hands(struct connection *self) {
+  if (self->result == VOLT_OK) {
+    count(&self->server->counters, COUNT_HANDSHAKES, 1);
+  } else if (is_interrupted(self)) {
+    self->is_over = true;
+  } else {
+    fail(self);
+  }
+}
+
+static bool has_handshake(const struct connection *self) {
+  return !self->is_over && self->stream.by->handshake != NULL;
+}
+
 static int connection_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   VOLT_TASK_BEGIN(self);
+  begin_stream(self);
+  if (has_handshake(self)) {
+    VOLT_AWAIT_RESULT(self, self->result, shake_hands(self));
+    shook_hands(self);
+  }
   while (!self->is_over) {
     look_at_clocks(self);
-    self->deadline_ns = after(self, self->server->options->idle_s);
-    VOLT_AWAIT_RESULT(
-        self, self->result,
-        until(self, self->deadline_ns, volt_fd_ready_future(&self->op, &self->fd, POLLIN)));
+    do {
+      VOLT_AWAIT_RESULT(self, self->result, wake(self));
+    } while (is_interrupted(self));
     if (!may_read(self)) break;
     do {
       VOLT_AWAIT_TRY(self, self->result, volt_sem_try_acquire(&self->server->buffers, 1),
@@ -371,10 +489,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
     } while (is_interrupted(self));
     take_buffer(self);
     do {
-      if (self->requests != self->work->session.requests || self->work->session.end == 0) {
-        self->requests = self->work->session.requests;
-        self->deadline_ns = after(self, self->server->options->request_s);
-      }
+      begin_deadline(self);
       do {
         VOLT_AWAIT_RESULT(self, self->result, receive(self));
       } while (is_interrupted(self));
@@ -386,10 +501,16 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
           answer_found(self);
         }
         if (self->step == SESSION_FIND && self->left == 0) continue; /* there may be more in hand */
-        while (!self->is_over && unsent(self) > 0) {
-          VOLT_AWAIT_TRY(self, self->result, try_send_head(self), send_out(self));
-          sent_out(self);
-        }
+        do {
+          if (reads_file(self)) {
+            VOLT_AWAIT_TRY(self, self->result, try_read_file(self), read_file(self));
+            was_read(self);
+          }
+          while (has_to_send(self)) {
+            VOLT_AWAIT_TRY(self, self->result, try_send_head(self), send_out(self));
+            sent_out(self);
+          }
+        } while (reads_file(self));
         while (!self->is_over && self->left > 0) {
           VOLT_AWAIT_RESULT(self, self->result, send_file(self));
           sent_file(self);
@@ -403,19 +524,12 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
       give_buffer(self);
       continue;
     }
-    volt_fd_shutdown(&self->fd, SHUT_WR);
-    look_at_clocks(self);
-    self->deadline_ns = self->now_ns + LINGER_NS;
-    for (self->left = LINGER_BYTES; self->left > 0; self->left -= self->op.n) {
-      VOLT_AWAIT_RESULT(self, self->result, drain(self));
-      if (self->result != VOLT_OK && !is_interrupted(self)) break;
-      if (self->op.n == 0 || self->op.n > self->left) break;
-    }
+    VOLT_AWAIT_RESULT(self, self->result, volt_async_future(&self->async, linger_poll));
   }
   VOLT_FINALLY(self);
   if (self->file != NULL) file_release(&self->server->files, self->file);
   give_buffer(self);
-  volt_fd_close(&self->fd);
+  self->stream.by->close(&self->stream);
   count(&self->server->counters, COUNT_CLOSED, 1);
   volt_sem_release(&self->server->places, 1);
   VOLT_TASK_END(self);
@@ -423,14 +537,16 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
 
 /* ---- make one ---- */
 
-struct connection *connection_new(struct server *server) {
-  struct connection *c = VOLT_TASK_NEW(server->rt, struct connection, connection_poll);
-  if (c != NULL) c->server = server;
+struct connection *connection_new(const struct door *door) {
+  struct connection *c = VOLT_TASK_NEW(door->server->rt, struct connection, connection_poll);
+  if (c == NULL) return NULL;
+  c->server = door->server;
+  c->door = door;
   return c;
 }
 
 volt_fd *connection_fd(struct connection *c) {
-  return &c->fd;
+  return &c->stream.fd;
 }
 
 volt_task *connection_task(struct connection *c) {

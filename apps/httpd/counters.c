@@ -38,12 +38,14 @@ void counters_write(struct writer *to, const struct counters *c, const struct ab
   static const struct {
     enum counter which;
     const char *name;
-  } members[] = {{COUNT_ACCEPTED, "accepted"},   {COUNT_2XX, "responses_2xx"},
-                 {COUNT_3XX, "responses_3xx"},   {COUNT_4XX, "responses_4xx"},
-                 {COUNT_5XX, "responses_5xx"},   {COUNT_BYTES, "content_bytes"},
-                 {COUNT_TIMEOUTS, "timeouts"},   {COUNT_FAILURES, "broken_off"},
-                 {COUNT_TRUNCATED, "truncated"}, {COUNT_CACHED, "files_cached"},
-                 {COUNT_OPENED, "files_opened"}, {COUNT_ACCEPT_ERRORS, "accept_errors"}};
+  } members[] = {{COUNT_ACCEPTED, "accepted"},          {COUNT_2XX, "responses_2xx"},
+                 {COUNT_3XX, "responses_3xx"},          {COUNT_4XX, "responses_4xx"},
+                 {COUNT_5XX, "responses_5xx"},          {COUNT_BYTES, "content_bytes"},
+                 {COUNT_TIMEOUTS, "timeouts"},          {COUNT_FAILURES, "broken_off"},
+                 {COUNT_TRUNCATED, "truncated"},        {COUNT_CACHED, "files_cached"},
+                 {COUNT_OPENED, "files_opened"},        {COUNT_ACCEPT_ERRORS, "accept_errors"},
+                 {COUNT_HANDSHAKES, "handshakes"},      {COUNT_RELOADS, "reloads"},
+                 {COUNT_RELOAD_ERRORS, "reload_errors"}};
   /* Closed first: a connection that is accepted meanwhile makes the difference larger, not below
    * 0. */
   uint64_t closed = counters_sum(c, COUNT_CLOSED), accepted = counters_sum(c, COUNT_ACCEPTED);

@@ -25,6 +25,9 @@ enum counter {
   COUNT_CACHED,    /* files that were open already */
   COUNT_OPENED,    /* files that were opened, or not found */
   COUNT_ACCEPT_ERRORS,
+  COUNT_HANDSHAKES, /* of TLS that are done */
+  COUNT_RELOADS,    /* of certificates */
+  COUNT_RELOAD_ERRORS,
   COUNTERS
 };
 

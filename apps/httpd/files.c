@@ -41,6 +41,23 @@ void file_release(struct files *files, struct file *file) {
   pool_give(&files->memory, file);
 }
 
+/* Reads a part of a file once, with BENEATH_NOW only what the system has in memory. Returns how many
+ * bytes, or a negative errno; -EAGAIN: it would have to be waited for. */
+static ssize_t read_part(int fd, void *to, size_t size, uint64_t at, enum beneath_how how) {
+  struct iovec part = {to, size};
+  for (;;) {
+    ssize_t n = preadv2(fd, &part, 1, (off_t)at, how == BENEATH_NOW ? RWF_NOWAIT : 0);
+    if (n >= 0) return n;
+    if (errno != EINTR) return errno == EOPNOTSUPP ? -EAGAIN : -errno;
+  }
+}
+
+int file_try_read(struct file *file, void *to, size_t size, uint64_t at, size_t *n) {
+  ssize_t got = read_part(volt_fd_number(&file->fd), to, size, at, BENEATH_NOW);
+  *n = got > 0 ? (size_t)got : 0;
+  return got == -EAGAIN ? VOLT_EAGAIN : got < 0 ? VOLT_ERRNO((int)-got) : VOLT_OK;
+}
+
 void files_close(struct files *files) {
   for (uint32_t i = 0; i < files->sets * FILES_PER_SET; i++) file_release(files, files->kept[i]);
   volt_notify_destroy(&files->filled);
@@ -150,10 +167,8 @@ static int read_content(struct file *file, int fd, enum beneath_how how) {
   if (file->resource.size > FILE_CONTENT_MAX) return 0;
   size_t size = 0;
   while (size < file->resource.size) {
-    struct iovec part = {file->content + size, (size_t)file->resource.size - size};
-    ssize_t n = preadv2(fd, &part, 1, (off_t)size, how == BENEATH_NOW ? RWF_NOWAIT : 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno == EOPNOTSUPP ? EAGAIN : errno;
+    ssize_t n = read_part(fd, file->content + size, file->resource.size - size, size, how);
+    if (n < 0) return (int)-n;
     if (n == 0) break;
     size += (size_t)n;
   }

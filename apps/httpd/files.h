@@ -83,6 +83,11 @@ volt_future *find_future(struct find *f, struct files *files, const char *path, 
 /* The same without waiting, only from the cache. Returns NULL if it is not there. */
 struct file *files_try(struct files *files, const char *path, uint64_t now_ns);
 
+/* Read a part of it, if the system has that in memory.
+ * n: how many bytes were read; 0 with VOLT_OK: the file ends there.
+ * Returns VOLT_OK; VOLT_EAGAIN: the disk has to be waited for; VOLT_ERRNO(e). */
+int file_try_read(struct file *file, void *to, size_t size, uint64_t at, size_t *n);
+
 void file_release(struct files *files, struct file *file);
 
 #endif

@@ -4,6 +4,8 @@
  *                   HTTP without a descriptor: bytes in, bytes out, no volt
  *   beneath.c files.c pool.c counters.c
  *                   what connections share
+ *   plain.c secure.c
+ *                   how its bytes go
  *   connection.c    a connection as a task
  *   server.c        accepting, and the end
  *   main.c          options and signals */
@@ -30,6 +32,11 @@ static const char usage_text[] =
     "Serves the files in and below the directory, or nothing but /hello and /status.\n"
     "\n"
     "  -l, --listen ADDRESS    127.0.0.1:8080 if not given; port 0: any\n"
+    "      --tls CERT KEY      by HTTPS: files of the certificate, with those that lead to the "
+    "root,\n"
+    "                          and of its key. SIGHUP loads them anew\n"
+    "      --redirect PORT     send clients of HTTP, at this port, on to HTTPS\n"
+    "      --hsts SECONDS      tell browsers to come by HTTPS alone, for so long\n"
     "  -r, --root DIR          the directory\n"
     "  -w, --workers N         threads; if not given, one for each CPU\n"
     "      --hello             answer /hello with a text in memory\n"
@@ -44,6 +51,7 @@ static const char usage_text[] =
     "      --open-files N      files that are kept open (256)\n"
     "      --cache-ms N        how old what is known of a file may be (1000)\n"
     "\n"
+    "      --handshake-s N     how long a handshake of TLS may take (20)\n"
     "      --idle-s N          how long a connection may have no request (60)\n"
     "      --request-s N       how long a request may take to come (20)\n"
     "      --send-s N          how long a client may take nothing (30)\n"
@@ -55,12 +63,14 @@ static const char usage_text[] =
 enum {
   OPTION_HELLO = 256,
   OPTION_STATUS,
+  OPTION_TLS,
+  OPTION_REDIRECT,
   OPTION_NUMBER /* the first of those that want a number */
 };
 
 #define MOST 1000000000u
 
-/* Options that want a number, and where it goes. head-bytes: a head has room in a buffer. */
+/* Options that want a number of 1 and more, and where it goes. head-bytes: a head has room in a buffer. */
 struct number_option {
   const char *name;
   unsigned max;
@@ -69,6 +79,27 @@ struct number_option {
 
 static bool read_number(const struct number_option *option) {
   return option_unsigned(option->name, optarg, 1, option->max, option->value);
+}
+
+/* --tls CERT KEY: getopt knows of the first. */
+static bool read_tls(struct options *o, int argc, char **argv) {
+  o->certificates = optarg;
+  o->key = optind < argc ? argv[optind++] : NULL;
+  if (o->key == NULL) complain("--tls wants two files: a certificate and its key");
+  return o->key != NULL;
+}
+
+static bool read_redirect(struct options *o) {
+  o->redirects = true;
+  return option_unsigned("redirect", optarg, 0, UINT16_MAX, &o->redirect_port);
+}
+
+/* What holds for several options at once. */
+static bool are_right(const struct options *o) {
+  bool needs_tls = o->redirects || o->hsts_s != 0;
+  if (needs_tls && o->certificates == NULL) complain("--redirect and --hsts want --tls");
+  return (o->root != NULL || o->has_hello || o->has_status) &&
+         (!needs_tls || o->certificates != NULL);
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {
@@ -83,19 +114,23 @@ static enum options_result options_read(struct options *o, int argc, char **argv
       {"body-bytes", MOST, &body},
       {"open-files", 65536, &o->open_files},
       {"cache-ms", 3600000, &o->cache_ms},
+      {"handshake-s", MOST, &o->handshake_s},
       {"idle-s", MOST, &o->idle_s},
       {"request-s", MOST, &o->request_s},
       {"send-s", MOST, &o->send_s},
       {"stop-s", MOST, &o->stop_s},
+      {"hsts", MOST, &o->hsts_s},
   };
   enum { NUMBERS = sizeof numbers / sizeof *numbers };
-  struct option known[NUMBERS + 6] = {{"listen", required_argument, NULL, 'l'},
+  struct option known[NUMBERS + 8] = {{"listen", required_argument, NULL, 'l'},
                                       {"root", required_argument, NULL, 'r'},
                                       {"hello", no_argument, NULL, OPTION_HELLO},
                                       {"status", no_argument, NULL, OPTION_STATUS},
+                                      {"tls", required_argument, NULL, OPTION_TLS},
+                                      {"redirect", required_argument, NULL, OPTION_REDIRECT},
                                       {"help", no_argument, NULL, 'h'}};
   for (int i = 0; i < NUMBERS; i++) {
-    known[5 + i] = (struct option){numbers[i].name, required_argument, NULL, OPTION_NUMBER + i};
+    known[7 + i] = (struct option){numbers[i].name, required_argument, NULL, OPTION_NUMBER + i};
   }
   bool right = true;
   for (int option; (option = getopt_long(argc, argv, "l:r:w:c:b:h", known, NULL)) != -1;) {
@@ -107,6 +142,8 @@ static enum options_result options_read(struct options *o, int argc, char **argv
       case 'b': right &= read_number(&numbers[2]); break;
       case OPTION_HELLO: o->has_hello = true; break;
       case OPTION_STATUS: o->has_status = true; break;
+      case OPTION_TLS: right &= read_tls(o, argc, argv); break;
+      case OPTION_REDIRECT: right &= read_redirect(o); break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
       case '?': right = false; break;
       default: right &= read_number(&numbers[option - OPTION_NUMBER]);
@@ -115,9 +152,7 @@ static enum options_result options_read(struct options *o, int argc, char **argv
   if (optind < argc && o->root == NULL) o->root = argv[optind++];
   o->limits = (struct limits){
       .head_bytes = head, .fields = fields, .body_bytes = body, .requests = requests};
-  if (right && optind == argc && (o->root != NULL || o->has_hello || o->has_status)) {
-    return OPTIONS_RUN;
-  }
+  if (right && optind == argc && are_right(o)) return OPTIONS_RUN;
   fputs(usage_text, stderr);
   return OPTIONS_WRONG;
 }
@@ -132,21 +167,42 @@ static void raise_limit(void) {
 
 /* ---- until a signal ---- */
 
-static const int ending[] = {SIGTERM, SIGINT};
+/* SIGHUP is taken with TLS alone; else it ends the program, as it does any. */
+static const int taken[] = {SIGTERM, SIGINT, SIGHUP};
 
-/* Lets what is at work end, until a second signal. Returns whether all has. */
+static unsigned taken_count(const struct options *options) {
+  return options->certificates != NULL ? 3 : 2;
+}
+
+/* Waits for a signal that is to end it. */
+static int serve(struct server *server, volt_signals *signals) {
+  volt_op op;
+  volt_signal signal;
+  for (;;) {
+    int result = volt_future_wait(volt_signal_future(&op, signals, &signal));
+    if (result != VOLT_OK || signal.number != SIGHUP) return result;
+    server_reload(server);
+  }
+}
+
+/* Lets what is at work end, until a second signal, but for SIGHUP. Returns whether all has. */
 static bool stop(struct server *server, volt_signals *signals) {
   volt_op op;
   volt_signal signal;
   volt_future end;
   volt_select select;
   uint64_t deadline_ns = volt_deadline_s(server->options->stop_s);
+  uint64_t given_up_ns = volt_deadline_s(server->options->stop_s + 5u);
   server_stop(server, deadline_ns);
-  volt_future *either[] = {server_end_future(&end, server),
-                           volt_signal_future(&op, signals, &signal)};
-  int result = volt_future_wait_until(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
-                                      volt_deadline_s(server->options->stop_s + 5u));
-  return result != VOLT_ETIMEDOUT && volt_select_winner(&select) == 0;
+  for (;;) {
+    volt_future *either[] = {server_end_future(&end, server),
+                             volt_signal_future(&op, signals, &signal)};
+    int result = volt_future_wait_until(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
+                                        given_up_ns);
+    if (result == VOLT_ETIMEDOUT) return false;
+    if (volt_select_winner(&select) == 0) return true;
+    if (result != VOLT_OK || signal.number != SIGHUP) return false;
+  }
 }
 
 int main(int argc, char **argv) {
@@ -155,6 +211,7 @@ int main(int argc, char **argv) {
                             .buffers = 1024,
                             .open_files = 256,
                             .cache_ms = 1000,
+                            .handshake_s = 20,
                             .idle_s = 60,
                             .request_s = 20,
                             .send_s = 30,
@@ -164,7 +221,7 @@ int main(int argc, char **argv) {
     case OPTIONS_HELP_SHOWN: return EXIT_SUCCESS;
     case OPTIONS_WRONG: return EXIT_USAGE;
   }
-  if (volt_signals_block(ending, 2) != VOLT_OK) fatal("cannot block signals");
+  if (volt_signals_block(taken, taken_count(&options)) != VOLT_OK) fatal("cannot block signals");
   raise_limit();
   static struct server server;
   volt_signals signals;
@@ -172,15 +229,14 @@ int main(int argc, char **argv) {
   int result = server_start(&server, &options, &what);
   if (result == VOLT_OK) {
     what = "signals";
-    result = volt_signals_open(&signals, server.rt, ending, 2);
+    result = volt_signals_open(&signals, server.rt, taken, taken_count(&options));
   }
   if (result != VOLT_OK) fatal("%s: %s", what, volt_strerror(result));
-  printf("listening on %s\n", server.address);
+  printf("listening on %s\n", server.door.address);
+  if (options.redirects) printf("redirecting on %s\n", server.redirect.address);
   fflush(stdout);
 
-  volt_op op;
-  volt_signal signal;
-  result = volt_future_wait(volt_signal_future(&op, &signals, &signal));
+  result = serve(&server, &signals);
   if (result != VOLT_OK) fatal("signals: %s", volt_strerror(result));
   if (!stop(&server, &signals)) fatal("stopped by a second signal");
   fprintf(stderr, "volt-httpd: stopped after %" PRIu64 " requests, %u connections cut off\n",

@@ -12,6 +12,7 @@ const char *response_reason(int status) {
     case 206: return "206 Partial Content";
     case 301: return "301 Moved Permanently";
     case 304: return "304 Not Modified";
+    case 308: return "308 Permanent Redirect";
     case 400: return "400 Bad Request";
     case 403: return "403 Forbidden";
     case 404: return "404 Not Found";
@@ -55,14 +56,42 @@ static void put_date(struct writer *to, int64_t seconds) {
   put_text(to, (struct text){date, DATE_SIZE});
 }
 
-bool response_can_redirect(const struct request *r) {
-  return 3 * strlen(r->path) + r->query.size + 3 <= RESPONSE_LOCATION_MAX;
+/* The host that is asked for, without a port. Nothing: the request does not say. */
+static struct text host_of(const struct request *r) {
+  struct text host = {NULL, 0};
+  if (!request_field(r, FIELD_HOST, &host)) return host;
+  bool is_literal = host.size > 0 && host.at[0] == '[';
+  const char *end = memchr(host.at, is_literal ? ']' : ':', host.size);
+  if (end != NULL) host.size = (size_t)(end - host.at) + is_literal;
+  return host;
 }
 
-/* The path as it was understood, so that "//host" stays a path of this server. */
-static void put_location(struct writer *to, const struct request *r) {
+bool response_can_redirect(const struct request *r) {
+  size_t host = host_of(r).size + sizeof "https://:65535";
+  return 3 * strlen(r->path) + r->query.size + host + 3 <= RESPONSE_LOCATION_MAX;
+}
+
+int response_to_https(const struct request *r) {
+  if (host_of(r).size == 0) return 400;
+  if (!response_can_redirect(r)) return 414;
+  return r->method == METHOD_GET || r->method == METHOD_HEAD ? 301 : 308;
+}
+
+static void put_origin(struct writer *to, const struct request *r, unsigned https_port) {
+  PUT(to, "https://");
+  put_text(to, host_of(r));
+  if (https_port == 443) return;
+  PUT(to, ":");
+  put_number(to, https_port);
+}
+
+/* The path as it was understood, so that "//host" stays a path of this server. On the same server it is
+ * that of a directory, and gets the slash that it wants. */
+static void put_location(struct writer *to, const struct request *r, unsigned https_port) {
   static const char digits[] = "0123456789ABCDEF";
-  PUT(to, "\r\nLocation: /");
+  PUT(to, "\r\nLocation: ");
+  if (https_port != 0) put_origin(to, r, https_port);
+  PUT(to, "/");
   for (const char *at = r->path; *at != '\0'; at++) {
     unsigned char byte = (unsigned char)*at;
     if (byte_in(&byte_path, *at) && *at != '%') {
@@ -71,7 +100,7 @@ static void put_location(struct writer *to, const struct request *r) {
       put_text(to, (struct text){(char[]){'%', digits[byte >> 4], digits[byte & 15]}, 3});
     }
   }
-  PUT(to, "/");
+  if (https_port == 0 || (r->is_directory && r->path[0] != '\0')) PUT(to, "/");
   if (r->query.at != NULL) {
     PUT(to, "?");
     put_text(to, r->query);
@@ -112,8 +141,8 @@ static void put_resource(struct writer *to, const struct response *response,
 
 /* The fields of an answer that has a text of its own, which is its status. */
 static void put_own(struct writer *to, const struct response *response, const struct request *r,
-                    const struct resource *resource) {
-  if (response->status == 301) put_location(to, r);
+                    const struct terms *terms, const struct resource *resource) {
+  if (response->status == 301 || response->status == 308) put_location(to, r, terms->https_port);
   if (response->status == 405) PUT(to, "\r\nAllow: GET, HEAD, OPTIONS");
   if (response->status == 503) PUT(to, "\r\nRetry-After: 1");
   if (response->status == 416) {
@@ -125,7 +154,7 @@ static void put_own(struct writer *to, const struct response *response, const st
 }
 
 void response_write(struct writer *to, const struct response *response, const struct request *r,
-                    const struct resource *resource, int64_t now) {
+                    const struct terms *terms, const struct resource *resource, int64_t now) {
   int status = response->status;
   bool is_own = false;
   PUT(to, "HTTP/1.1 ");
@@ -139,8 +168,12 @@ void response_write(struct writer *to, const struct response *response, const st
   } else if (status == 200 || status == 206) {
     put_resource(to, response, resource);
   } else {
-    put_own(to, response, r, resource);
+    put_own(to, response, r, terms, resource);
     is_own = r->method != METHOD_HEAD;
+  }
+  if (terms->hsts_s != 0) {
+    PUT(to, "\r\nStrict-Transport-Security: max-age=");
+    put_number(to, terms->hsts_s);
   }
   if (response->closes) {
     PUT(to, "\r\nConnection: close");

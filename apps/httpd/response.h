@@ -7,7 +7,14 @@
 #define RESPONSE_LOCATION_MAX 2048
 
 /* The most that a head has, with a short text behind it. */
-#define RESPONSE_HEAD_MAX (640 + RESPONSE_LOCATION_MAX)
+#define RESPONSE_HEAD_MAX (704 + RESPONSE_LOCATION_MAX)
+
+/* What is answered to all requests that come in one way. */
+struct terms {
+  struct limits limits;
+  unsigned https_port; /* not 0: each is sent on to https, at this port */
+  unsigned hsts_s;     /* not 0: for so long a browser is to come by https alone (RFC 6797) */
+};
 
 struct response {
   int status;
@@ -21,12 +28,16 @@ void response_decide(struct response *response, const struct request *r,
                      const struct resource *resource, int64_t now);
 
 /* Write the head, and for a status that is no resource's the whole answer.
- * resource: NULL if the status is from elsewhere. now: for the field Date. */
+ * terms: of the connection. resource: NULL if the status is from elsewhere. now: for the field Date. */
 void response_write(struct writer *to, const struct response *response, const struct request *r,
-                    const struct resource *resource, int64_t now);
+                    const struct terms *terms, const struct resource *resource, int64_t now);
 
-/* Whether there is room for the path, with a slash behind it, in an answer 301. */
+/* Whether there is room for the path, with a slash behind it, in an answer 301 or 308. */
 bool response_can_redirect(const struct request *r);
+
+/* The status by which a request is sent on to https: 301, or 308 where it must not become a GET; 400:
+ * it does not say of which host; 414. */
+int response_to_https(const struct request *r);
 
 /* The status as it is sent: "404 Not Found". */
 const char *response_reason(int status);

@@ -1,12 +1,13 @@
 /* server.c: a server's life: it listens, accepts, and stops.
  *
- * One task accepts. It takes a place first, of those that there are for connections, and memory for
+ * A task accepts for each door. It takes a place first, of those that there are for connections, and memory for
  * one more; then it accepts. So connections beyond the limit wait in the system's queue, and are
  * accepted in the order of their arrival. */
 #define _GNU_SOURCE
 #include "server.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "common/program.h"
 
@@ -16,6 +17,7 @@ struct accepting {
   volt_future place;
   volt_accept_pause pause;
   struct server *server;
+  struct door *door;
   struct connection *next; /* that will be accepted */
   int result;
 };
@@ -43,7 +45,7 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
   for (;;) {
     if (self->next == NULL) {
       VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->server->places, 1));
-      self->next = connection_new(self->server);
+      self->next = connection_new(self->door);
     }
     self->result = VOLT_ERRNO(ENOMEM);
     if (self->next == NULL) {
@@ -51,7 +53,7 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
     } else {
       VOLT_AWAIT_RESULT(
           self, self->result,
-          volt_fd_accept_future(&self->op, &self->server->listener, connection_fd(self->next)));
+          volt_fd_accept_future(&self->op, &self->door->listener, connection_fd(self->next)));
     }
     if (self->result == VOLT_OK) {
       begin(self);
@@ -66,22 +68,70 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
     volt_task_detach(connection_task(self->next));
     volt_sem_release(&self->server->places, 1);
   }
-  volt_fd_close(&self->server->listener);
+  volt_fd_close(&self->door->listener);
   VOLT_TASK_END(self);
 }
 
 /* ---- life ---- */
 
-static int start_listening(struct server *server) {
+static int start_listening(struct door *door, const char *text) {
   volt_address at;
-  int result = volt_address_parse(&at, server->options->listen);
+  int result = volt_address_parse(&at, text);
   if (result != VOLT_OK) return result;
-  result = volt_listen(&server->listener, server->rt, &at, 0, 0);
+  result = volt_listen(&door->listener, door->server->rt, &at, 0, 0);
   if (result != VOLT_OK) return result;
-  result = volt_fd_local(&server->listener, &at);
-  volt_address_text(&at, server->address);
-  if (result == VOLT_OK) result = volt_fd_nodelay(&server->listener); /* accepted ones inherit it */
+  result = volt_fd_local(&door->listener, &at);
+  volt_address_text(&at, door->address);
+  if (result == VOLT_OK) result = volt_fd_nodelay(&door->listener); /* accepted ones inherit it */
   return result;
+}
+
+/* The site, plain or by TLS. */
+static int open_door(struct server *server) {
+  const struct options *options = server->options;
+  bool is_secure = server->context != NULL;
+  server->door = (struct door){.server = server,
+                               .by = is_secure ? &secure_transport : &plain_transport,
+                               .context = server->context,
+                               .terms = {.limits = options->limits, .hsts_s = options->hsts_s}};
+  server->door.terms.limits.is_https = is_secure;
+  return start_listening(&server->door, options->listen);
+}
+
+/* The same host, another port. */
+static int open_redirect(struct server *server) {
+  char text[VOLT_ADDRESS_TEXT];
+  volt_address site;
+  int result = volt_fd_local(&server->door.listener, &site);
+  if (result != VOLT_OK) return result;
+  const char *end = strrchr(server->door.address, ':');
+  if (volt_address_port(&site) == 0 || end == NULL) return VOLT_EINVAL; /* it is of unix */
+  snprintf(text, sizeof text, "%.*s:%u", (int)(end - server->door.address), server->door.address,
+           server->options->redirect_port);
+  server->redirect = (struct door){
+      .server = server,
+      .by = &plain_transport,
+      .terms = {.limits = server->options->limits, .https_port = volt_address_port(&site)}};
+  return start_listening(&server->redirect, text);
+}
+
+/* ---- certificates ---- */
+
+enum { WHY_SIZE = 256 };
+
+static int load(struct server *server) {
+  char why[WHY_SIZE] = "";
+  const struct options *options = server->options;
+  int result = secure_load(&server->context, options->certificates, options->key, why, sizeof why);
+  if (result != VOLT_OK) complain("%s", why);
+  return result;
+}
+
+void server_reload(struct server *server) {
+  bool is_done = load(server) == VOLT_OK;
+  count(&server->counters, is_done ? COUNT_RELOADS : COUNT_RELOAD_ERRORS, 1);
+  complain(is_done ? "certificate and key are loaded anew"
+                   : "certificate and key stay as they were");
 }
 
 static int start_runtime(struct server *server) {
@@ -92,15 +142,26 @@ static int start_runtime(struct server *server) {
   return result;
 }
 
+static int start_accepting(struct door *door) {
+  door->accepting = VOLT_TASK_NEW(door->server->rt, struct accepting, accepting_poll);
+  if (door->accepting == NULL) return VOLT_ENOMEM;
+  door->accepting->server = door->server;
+  door->accepting->door = door;
+  return volt_spawn(door->server->rt, &door->accepting->task);
+}
+
 static int start_tasks(struct server *server) {
-  server->accepting = VOLT_TASK_NEW(server->rt, struct accepting, accepting_poll);
-  server->sweeper = server->has_files ? files_sweeper(&server->files) : NULL;
-  if (server->accepting == NULL || (server->has_files && server->sweeper == NULL)) {
-    return VOLT_ENOMEM;
+  int result = VOLT_OK;
+  if (server->has_files) {
+    server->sweeper = files_sweeper(&server->files);
+    if (server->sweeper == NULL) return VOLT_ENOMEM;
+    result = volt_spawn(server->rt, server->sweeper);
   }
-  server->accepting->server = server;
-  int result = server->has_files ? volt_spawn(server->rt, server->sweeper) : VOLT_OK;
-  return result == VOLT_OK ? volt_spawn(server->rt, &server->accepting->task) : result;
+  if (result == VOLT_OK) result = start_accepting(&server->door);
+  if (result == VOLT_OK && server->options->redirects) {
+    result = start_accepting(&server->redirect);
+  }
+  return result;
 }
 
 int server_start(struct server *server, const struct options *options, const char **what) {
@@ -119,19 +180,31 @@ int server_start(struct server *server, const struct options *options, const cha
                         options->buffers, options->cache_ms * UINT64_C(1000000));
     if (result != VOLT_OK) return result;
   }
+  *what = "--tls";
+  if (options->certificates != NULL) result = load(server);
+  if (result != VOLT_OK) return result;
   *what = options->listen;
-  result = start_listening(server);
+  result = open_door(server);
+  if (result != VOLT_OK) return result;
+  *what = "--redirect";
+  if (options->redirects) result = open_redirect(server);
   if (result != VOLT_OK) return result;
   pool_init(&server->memory, options->buffers, connection_buffer_bytes(options));
   *what = "cannot start";
   return start_tasks(server);
 }
 
+static void stop_accepting(struct door *door) {
+  if (door->accepting == NULL) return;
+  volt_task_cancel(&door->accepting->task);
+  volt_task_join(&door->accepting->task);
+}
+
 void server_stop(struct server *server, uint64_t deadline_ns) {
   server->stop_ns = deadline_ns; /* read by tasks that were cancelled after this */
   atomic_store(&server->is_stopping, true);
-  volt_task_cancel(&server->accepting->task);
-  volt_task_join(&server->accepting->task);
+  stop_accepting(&server->door);
+  stop_accepting(&server->redirect);
   volt_group_cancel(&server->connections);
 }
 
@@ -141,7 +214,8 @@ volt_future *server_end_future(volt_future *f, struct server *server) {
 
 void server_destroy(struct server *server) {
   volt_group_destroy(&server->connections);
-  volt_task_detach(&server->accepting->task);
+  volt_task_detach(&server->door.accepting->task);
+  if (server->redirect.accepting != NULL) volt_task_detach(&server->redirect.accepting->task);
   if (server->has_files) {
     volt_task_cancel(server->sweeper);
     volt_task_join(server->sweeper);
@@ -149,6 +223,7 @@ void server_destroy(struct server *server) {
     files_close(&server->files);
   }
   volt_rt_destroy(server->rt);
+  secure_unload(server->context);
   pool_destroy(&server->memory);
   volt_sem_destroy(&server->buffers);
   volt_sem_destroy(&server->places);

@@ -9,18 +9,34 @@
 #include "counters.h"
 #include "files.h"
 #include "session.h"
+#include "transport.h"
 
 struct options {
   const char *listen;
-  const char *root; /* NULL: no files */
-  unsigned workers; /* 0: one for each CPU */
+  const char *certificates, *key; /* NULL: without TLS */
+  bool redirects;                 /* clients that come by http, to https */
+  unsigned redirect_port;         /* there; 0: any */
+  unsigned hsts_s;                /* 0: not said */
+  const char *root;               /* NULL: no files */
+  unsigned workers;               /* 0: one for each CPU */
   bool has_hello, has_status;
   unsigned connections; /* at most; more wait to be accepted */
   unsigned buffers;     /* of requests that are at work at the same time */
   unsigned open_files;  /* that are kept open */
   unsigned cache_ms;
-  unsigned idle_s, request_s, send_s, stop_s; /* timeouts */
+  unsigned handshake_s, idle_s, request_s, send_s, stop_s; /* timeouts */
   struct limits limits;
+};
+
+/* One address at which connections come, and what holds for them. */
+struct door {
+  struct server *server;
+  const struct transport *by;
+  volt_tls_context *context; /* NULL: plain */
+  struct terms terms;
+  volt_fd listener;
+  char address[VOLT_ADDRESS_TEXT];
+  struct accepting *accepting; /* NULL: it is not open */
 };
 
 struct server {
@@ -39,15 +55,19 @@ struct server {
   uint64_t stop_ns;    /* when all has to have ended; set before the tasks are cancelled */
   atomic_uint cut_off; /* connections that had not ended by then */
   volt_group connections;
-  volt_fd listener;
-  char address[VOLT_ADDRESS_TEXT];
-  struct accepting *accepting;
-  volt_task *sweeper; /* of the files */
+  volt_tls_context *context;
+  struct door door;     /* of the site */
+  struct door redirect; /* to it */
+  volt_task *sweeper;   /* of the files */
 };
 
-/* Start to serve: on return it listens at server->address. The program ends if this fails.
+/* Start to serve: on return it listens at the addresses of its doors. The program ends if this fails.
  * Returns VOLT_OK, or why not; *what is then what could not be done. */
 int server_start(struct server *server, const struct options *options, const char **what);
+
+/* Load certificates and key anew, and say on standard error what has come of it: after a failure those
+ * of before stay. With TLS. Threads: one. */
+void server_reload(struct server *server);
 
 /* Stop to accept, let what is at work end by deadline_ns. Threads: one. */
 void server_stop(struct server *server, uint64_t deadline_ns);
@@ -65,8 +85,8 @@ void server_write_status(struct writer *to, struct server *server);
 
 struct connection;
 
-/* A connection's task, not spawned, without a descriptor. NULL: no memory. */
-struct connection *connection_new(struct server *server);
+/* The task of a connection that comes by a door, not spawned, without a descriptor. NULL: no memory. */
+struct connection *connection_new(const struct door *door);
 volt_fd *connection_fd(struct connection *c);
 volt_task *connection_task(struct connection *c);
 

@@ -13,9 +13,9 @@ static void begin_request(struct session *s) {
   s->stage = STAGE_HEAD;
 }
 
-void session_begin(struct session *s, const struct limits *limits, char *in, size_t in_room,
+void session_begin(struct session *s, const struct terms *terms, char *in, size_t in_room,
                    char *out, uint32_t requests) {
-  s->limits = limits;
+  s->terms = terms;
   s->in = in;
   s->in_room = in_room;
   s->start = s->end = 0;
@@ -31,7 +31,7 @@ void session_begin(struct session *s, const struct limits *limits, char *in, siz
 
 static void answer(struct session *s, const struct response *response,
                    const struct resource *resource, int64_t now) {
-  response_write(&s->out, response, &s->request, resource, now);
+  response_write(&s->out, response, &s->request, s->terms, resource, now);
   s->requests++;
   s->classes[response->status / 100]++;
   if (response->closes) {
@@ -49,7 +49,7 @@ static enum session_step refuse(struct session *s, int status, int64_t now) {
 }
 
 static bool is_last(const struct session *s) {
-  uint32_t most = s->limits->requests;
+  uint32_t most = s->terms->limits.requests;
   return s->is_ending || !request_persists(&s->request) || (most > 0 && s->requests + 1 >= most);
 }
 
@@ -77,7 +77,7 @@ static int status_of(const struct request *r) {
 
 static enum session_step next_in_head(struct session *s, int64_t now) {
   struct request *r = &s->request;
-  switch (request_parse(r, s->in + s->start, unread(s), s->limits)) {
+  switch (request_parse(r, s->in + s->start, unread(s), &s->terms->limits)) {
     case PARSED_PART: return SESSION_READ;
     case PARSED_REFUSED: return refuse(s, r->status, now);
     case PARSED_WHOLE: break;
@@ -90,7 +90,7 @@ static enum session_step next_in_head(struct session *s, int64_t now) {
   s->body_start = s->start;
   s->stage = has_body ? STAGE_BODY : STAGE_FOUND;
   if (!has_body) return SESSION_READ;
-  body_begin(&s->body, r, s->limits);
+  body_begin(&s->body, r, &s->terms->limits);
   if (r->says_continue && unread(s) == 0) PUT(&s->out, "HTTP/1.1 100 Continue\r\n\r\n");
   return SESSION_READ;
 }
@@ -114,6 +114,7 @@ static enum session_step next_found(struct session *s, int64_t now) {
   int status = status_of(&s->request);
   if (status == 0 && s->request.is_asterisk) status = 204;
   if (status == 0 && s->request.is_hidden) status = 404;
+  if (status == 0 && s->terms->https_port != 0) status = response_to_https(&s->request);
   if (status == 0) return SESSION_FIND;
   session_answer(s, status, NULL, now, &response);
   return SESSION_READ;
@@ -147,7 +148,7 @@ static void compact(struct session *s) {
 
 char *session_room(struct session *s, size_t *room) {
   if (s->stage == STAGE_BODY && unread(s) == 0) s->start = s->end = s->body_start;
-  size_t wanted = s->limits->head_bytes + SESSION_BODY_ROOM;
+  size_t wanted = s->terms->limits.head_bytes + SESSION_BODY_ROOM;
   if (unread(s) == 0 || s->in_room - s->head_start < wanted) compact(s);
   *room = s->in_room - s->end;
   return s->in + s->end;

@@ -22,7 +22,7 @@
 #define SESSION_BODY_ROOM 2048
 
 struct session {
-  const struct limits *limits;
+  const struct terms *terms;
   char *in; /* the caller's, of in_room bytes */
   size_t in_room;
   size_t head_start; /* of the request at hand */
@@ -47,9 +47,10 @@ enum session_step {
 };
 
 /* Begin with memory of the caller's, empty.
- * in_room: limits->head_bytes + SESSION_BODY_ROOM at least. out: SESSION_OUT_BYTES.
+ * terms: the caller's. in_room: terms->limits.head_bytes + SESSION_BODY_ROOM at least. out:
+ *   SESSION_OUT_BYTES.
  * requests: that were answered before on the same connection. */
-void session_begin(struct session *s, const struct limits *limits, char *in, size_t in_room,
+void session_begin(struct session *s, const struct terms *terms, char *in, size_t in_room,
                    char *out, uint32_t requests);
 
 /* Say what is next. now: the time in seconds. */

@@ -68,7 +68,7 @@ static int read_version(struct request *r, struct text version) {
 }
 
 /* method SP target SP version: one space each, so the target has none. */
-static int read_first_line(struct request *r, char *line, size_t size) {
+static int read_first_line(struct request *r, bool is_https, char *line, size_t size) {
   char *space = memchr(line, ' ', size);
   if (space == NULL) return 400;
   struct text method = {line, (size_t)(space - line)};
@@ -80,7 +80,7 @@ static int read_first_line(struct request *r, char *line, size_t size) {
   if (space == NULL) return 400; /* HTTP/0.9, too */
   size_t target_bytes = (size_t)(space - target);
   int status = read_version(r, (struct text){space + 1, rest - target_bytes - 1});
-  return status != 0 ? status : target_read(r, target, target_bytes);
+  return status != 0 ? status : target_read(r, is_https, target, target_bytes);
 }
 
 /* ---- the lines of fields ---- */
@@ -188,7 +188,7 @@ static int read_line(struct request *r, char *line, size_t size, const struct li
   if (r->has_line) return read_line_of_field(r, (struct text){line, size}, limits->fields);
   if (size == 0) return 0; /* empty lines may stand before a request */
   r->has_line = true;
-  return read_first_line(r, line, size);
+  return read_first_line(r, limits->is_https, line, size);
 }
 
 enum parsed request_parse(struct request *r, char *bytes, size_t count,

@@ -46,6 +46,7 @@ struct limits {
   uint32_t fields;     /* in one request */
   uint64_t body_bytes; /* of a body, which is read and thrown away */
   uint32_t requests;   /* on one connection; 0: any number */
+  bool is_https;       /* a target that names its scheme names https */
 };
 
 struct request {

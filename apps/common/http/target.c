@@ -142,13 +142,18 @@ static int read_asterisk(struct request *r, char *at) {
   return 0;
 }
 
-/* scheme "://" authority path. RFC 9110, 4.2: no user, and a host; 7.4: only http comes this way */
-static int read_absolute(struct request *r, char *at, size_t size) {
-  static const struct text http = {"http://", 7}, https = {"https://", 8};
-  if (size >= https.size && text_is((struct text){at, https.size}, https)) return 421;
-  if (size < http.size || !text_is((struct text){at, http.size}, http)) return 400;
-  at += http.size;
-  size -= http.size;
+static bool begins_with(const char *at, size_t size, struct text beginning) {
+  return size >= beginning.size && text_is((struct text){at, beginning.size}, beginning);
+}
+
+/* scheme "://" authority path. RFC 9110, 4.2: no user, and a host; 7.4: only one scheme comes this way */
+static int read_absolute(struct request *r, bool is_https, char *at, size_t size) {
+  struct text ours = is_https ? TEXT("https://") : TEXT("http://");
+  struct text other = is_https ? TEXT("http://") : TEXT("https://");
+  if (begins_with(at, size, other)) return 421;
+  if (!begins_with(at, size, ours)) return 400;
+  at += ours.size;
+  size -= ours.size;
   size_t host = 0;
   while (host < size && at[host] != '/' && at[host] != '?') host++;
   if (!target_is_host((struct text){at, host})) return 400;
@@ -158,7 +163,7 @@ static int read_absolute(struct request *r, char *at, size_t size) {
   return read_origin(r, at + host - 1, size - host + 1);
 }
 
-int target_read(struct request *r, char *at, size_t size) {
+int target_read(struct request *r, bool is_https, char *at, size_t size) {
   if (size == 0) return 400;
   if (at[0] == '/') return read_origin(r, at, size);
   if (size == 1 && at[0] == '*') return read_asterisk(r, at);
@@ -167,5 +172,5 @@ int target_read(struct request *r, char *at, size_t size) {
     r->path = at;
     return 0;
   }
-  return read_absolute(r, at, size);
+  return read_absolute(r, is_https, at, size);
 }

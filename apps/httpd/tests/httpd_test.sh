@@ -1,6 +1,7 @@
 #!/bin/bash
 # httpd_test.sh PROGRAM [REFUSED]: httpd over the wire, with each back end: against slow and hostile
-# clients (wire.py), and under load by wrk, ab, h2load and curl, those of them that are there.
+# clients, plain and by TLS (wire.py, https.py), and under load by wrk, ab, h2load and curl, those of them
+# that are there.
 #
 # Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed.
 set -u
@@ -123,6 +124,22 @@ test_load() {
   stop
 }
 
+# test_https: by TLS, if the program has it.
+test_https() {
+  if ! command -v openssl >/dev/null; then
+    skipped "httpd by TLS" "there is no openssl, which makes keys"
+    return
+  fi
+  "$program" --listen 127.0.0.1:0 --hello --tls /nowhere /nowhere >out 2>err
+  if grep -q 'built without libvolt-tls' err; then
+    skipped "httpd by TLS" "it was built without"
+    return
+  fi
+  echo "by TLS:"
+  python3 -B "$here/wire.py" --tls "$program" || failures=$((failures + 1))
+  python3 -B "$here/https.py" "$program" || failures=$((failures + 1))
+}
+
 cd "$scratch" || exit 1
 
 test_options
@@ -140,6 +157,7 @@ for io in epoll uring; do
   echo "with VOLT_IO=$io:"
   python3 -B "$here/wire.py" "$program" || failures=$((failures + 1))
   test_load
+  test_https
 done
 
 [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }

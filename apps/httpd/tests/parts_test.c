@@ -137,7 +137,7 @@ static void expect_path(const char *target, const char *path, bool is_directory)
   snprintf(bytes, sizeof bytes, "%s ", target);
   request_begin(&r);
   r.method = METHOD_GET;
-  int status = target_read(&r, bytes, strlen(target));
+  int status = target_read(&r, false, bytes, strlen(target));
   if (path == NULL) {
     assert_int_equal(status, 400);
     return;
@@ -187,7 +187,7 @@ static void hidden_paths_are_marked(void **state) {
     snprintf(bytes, sizeof bytes, "%s ", cases[i].target);
     request_begin(&r);
     r.method = METHOD_GET;
-    assert_int_equal(target_read(&r, bytes, strlen(cases[i].target)), 0);
+    assert_int_equal(target_read(&r, false, bytes, strlen(cases[i].target)), 0);
     assert_int_equal(r.is_hidden, cases[i].is_hidden);
   }
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct limits table_limits = {
-    .head_bytes = 4096, .fields = 20, .body_bytes = 10000, .requests = 10};
+const struct terms table_terms = {
+    .limits = {.head_bytes = 4096, .fields = 20, .body_bytes = 10000, .requests = 10}};
 
 #define ETAG "\"t-10\""
 
@@ -188,12 +188,12 @@ static void find(struct exchange *x, struct session *s, bool *closes) {
 
 void exchange_run(struct exchange *x, const char *bytes, size_t count, size_t piece) {
   struct session s;
-  size_t in_room = table_limits.head_bytes + SESSION_BODY_ROOM, sent = 0;
+  size_t in_room = table_terms.limits.head_bytes + SESSION_BODY_ROOM, sent = 0;
   char *in = malloc(in_room), *out = malloc(SESSION_OUT_BYTES);
   bool closes = false;
   *x = (struct exchange){.bytes = NULL};
   collect(x, NULL, 0);
-  session_begin(&s, &table_limits, in, in_room, out, 0);
+  session_begin(&s, &table_terms, in, in_room, out, 0);
   for (;;) {
     enum session_step step = session_next(&s, TABLE_NOW);
     if (s.out.is_cut) x->wrong = "an answer that was cut";

@@ -7,7 +7,7 @@
 #define TABLE_NOW INT64_C(1700000000)
 #define TABLE_BYTES_MAX 32768
 
-extern const struct limits table_limits;
+extern const struct terms table_terms;
 
 struct table_row {
   unsigned line;      /* in the file */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""wire.py PROGRAM: httpd against clients that are slow, broken or hostile, on raw sockets.
+"""wire.py [--tls] PROGRAM [TEST...]: httpd against clients that are slow, broken or hostile, on raw sockets; with --tls the
+same, by TLS.
 
 Prints a line per check, as ../../common/tests/checks.sh does: ok, FAILED or skipped. Exit code 0 if none failed.
 Servers listen at port 0 on loopback. What is waited for is an event, or what the server says of
@@ -18,8 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import secure
+
 LONG = 60
 HERE = Path(__file__).parent
+certificate = None  # secure.Certificate, with --tls
 failures = 0
 
 
@@ -47,8 +51,9 @@ class Server:
             if limit_files:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (limit_files, limit_files))
         self.log = tempfile.TemporaryFile("w+")
+        tls = ("--tls", certificate.chain, certificate.key) if certificate else ()
         self.process = subprocess.Popen(
-            [program, "--listen", "127.0.0.1:0", "--workers", "2", "--status", *options],
+            [program, "--listen", "127.0.0.1:0", "--workers", "2", "--status", *tls, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=limits)
         line = self.process.stdout.readline()
         said = re.match(r"listening on 127\.0\.0\.1:(\d+)\n", line)
@@ -83,7 +88,7 @@ class Server:
         s.settimeout(LONG)
         s.connect(("127.0.0.1", self.port))
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return s
+        return secure.Stream(s, certificate.context) if certificate else s
 
     def ask(self, request):
         """All that is answered until the server closes."""
@@ -95,7 +100,7 @@ class Server:
         more = "".join(f + "\r\n" for f in fields)
         answer = self.ask(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{more}\r\n".encode())
         head, _, content = answer.partition(b"\r\n\r\n")
-        return int(answer[9:12]) if answer else 0, head.decode("latin1"), content
+        return int(answer[9:12]) if answer.startswith(b"HTTP/") else 0, head.decode("latin1"), content
 
     def status(self):
         answer = self.get("/status")
@@ -127,7 +132,7 @@ def read_all(s):
     try:
         while piece := s.recv(65536):
             found.append(piece)
-    except (ConnectionResetError, TimeoutError) as error:
+    except (ConnectionResetError, secure.Truncated, TimeoutError) as error:
         found.append(type(error).__name__.encode())
     return b"".join(found)
 
@@ -170,6 +175,12 @@ def rows(etag):
                "h": b"HTTP/1.1\r\nHost: a\r\n"}
     token = re.compile(r"\\x(..)|\\\{(\d+)\}(.)|\\(.)|(.)", re.S)
 
+    def scheme(raw):
+        if not certificate:
+            return raw
+        swapped = {b"http://": b"https://", b"https://": b"http://"}
+        return re.sub(rb"(?<= )https?://", lambda m: swapped[m[0].lower()], raw, flags=re.I)
+
     def one(m):
         if m[1]:
             return bytes([int(m[1], 16)])
@@ -180,7 +191,7 @@ def rows(etag):
     for number, line in enumerate((HERE / "requests.table").read_text().splitlines(), 1):
         if line and not line.startswith("#"):
             expected, section, raw = line.split(" | ", 2)
-            yield number, expected.split(), section, b"".join(map(one, token.finditer(raw)))
+            yield number, expected.split(), section, scheme(b"".join(map(one, token.finditer(raw))))
 
 
 # By such a request a client says that it sends no other (RFC 9112, 9.3 and 9.6).
@@ -342,7 +353,7 @@ def test_slow(program, root):
             with server.connect() as s:
                 s.sendall(GET % b"/")
                 answer = read_all(s)
-            if answer and answer != RESET:
+            if answer.startswith(b"HTTP/"):
                 break
         check("so is one that was answered", statuses(answer) == ["200"], f"{answer!r}")
         check("these are no timeouts", server.status()["timeouts"] == 0, f"{server.status()}")
@@ -404,9 +415,9 @@ def test_limits(program, root):
             s.sendall(GET % b"/a.txt")
             check("a connection within the limit", s.recv(1000).endswith(b"0123456789"))
         later = server.connect()
-        later.sendall(GET % b"/a.txt")
         later.settimeout(0.3)
         try:
+            later.sendall(GET % b"/a.txt")
             waits = not later.recv(1)
         except TimeoutError:
             waits = True
@@ -460,7 +471,8 @@ def test_memory(program, root):
             s.recv(1000)
             many.append(s)
         each = (memory() - before) / count
-        check(f"an idle connection takes at most 4 KiB: {each:.0f} bytes", each <= 4096)
+        most = 32 if certificate else 4
+        check(f"an idle connection takes at most {most} KiB: {each:.0f} bytes", each <= most * 1024)
         for s in many:
             s.close()
         check("all end", until(lambda: server.status()["connections"] == 1))
@@ -527,9 +539,14 @@ def make_site(root):
 
 
 def main():
-    program = os.path.abspath(sys.argv[1])
-    wanted = sys.argv[2:]
+    global certificate
+    arguments = sys.argv[1:]
+    has_tls = arguments[0] == "--tls"
+    program, *wanted = arguments[has_tls:]
+    program = os.path.abspath(program)
     with tempfile.TemporaryDirectory() as scratch:
+        if has_tls:
+            certificate = secure.Certificate(scratch, "localhost")
         root = os.path.join(scratch, "site")
         os.mkdir(root)
         make_site(root)
