@@ -125,6 +125,7 @@ static void put_resource(struct writer *to, const struct response *response,
                          const struct resource *resource) {
   PUT(to, "\r\nContent-Type: ");
   put_string(to, resource->type);
+  PUT(to, "\r\nX-Content-Type-Options: nosniff"); /* no browser is to find another type in it */
   put_validators(to, resource);
   if (resource->is_live) PUT(to, "\r\nCache-Control: no-store");
   PUT(to, "\r\nAccept-Ranges: bytes\r\nContent-Length: ");

@@ -7,7 +7,7 @@
 #define RESPONSE_LOCATION_MAX 2048
 
 /* The most that a head has, with a short text behind it. */
-#define RESPONSE_HEAD_MAX (704 + RESPONSE_LOCATION_MAX)
+#define RESPONSE_HEAD_MAX (768 + RESPONSE_LOCATION_MAX)
 
 /* What is answered to all requests that come in one way. */
 struct terms {
