@@ -1,10 +1,12 @@
-/* tls_peer.c: one side of a connection for interop_test.py.
+/* tls_peer.c: one side of a connection for interop_test.py and refused_test.py.
  *
- *   tls_peer serve CHAIN KEY [TRUST]           says its port; until standard input ends. What begins with GET
- *                                              gets a page and the end; all else is echoed
- *   tls_peer fetch HOST PORT TRUST [1.2|1.3]   says the protocol and the first line of what it gets, or why not
+ *   tls_peer serve CHAIN KEY [TRUST [REVOKED]]
+ *       says its port; until standard input ends. What begins with GET gets a page and the end; all else is
+ *       echoed. Of each connection a line on standard error
+ *   tls_peer fetch HOST PORT TRUST [1.2|1.3|any [REVOKED]]
+ *       says the protocol and the first line of what it gets, or why not: a code (the words)
  *
- * TRUST: a server asks for a certificate. */
+ * TRUST: a server asks for a certificate. REVOKED: CRLs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +81,12 @@ static int load(enum volt_tls_role role, const volt_tls_config *config) {
   return result;
 }
 
-static int serve(const char *chain, const char *key, const char *trust) {
+static int serve(const char *chain, const char *key, const char *trust, const char *revoked) {
   volt_address at;
   volt_tls_config config = {.certificates = chain,
                             .key = key,
                             .trust = trust,
+                            .revoked = revoked,
                             .alpn = "http/1.1",
                             .flags = trust ? VOLT_TLS_REQUIRE_CLIENT : 0};
   if (load(VOLT_TLS_SERVER, &config) != VOLT_OK) return 1;
@@ -103,14 +106,16 @@ static int serve(const char *chain, const char *key, const char *trust) {
   return 0;
 }
 
-static int fetch(const char *host, const char *port, const char *trust, const char *version) {
+static int fetch(const char *host, const char *port, const char *trust, const char *version,
+                 const char *revoked) {
   char at[300], head[4000] = "";
   volt_fd fd = {.number = -1};
   volt_dial dial;
   volt_tls tls;
   volt_tls_op op;
-  unsigned only = !version ? 0 : strcmp(version, "1.2") == 0 ? VOLT_TLS_1_2 : VOLT_TLS_1_3;
-  volt_tls_config config = {.trust = trust, .least = only, .most = only};
+  bool is_any = !version || strcmp(version, "any") == 0;
+  unsigned only = is_any ? 0 : strcmp(version, "1.2") == 0 ? VOLT_TLS_1_2 : VOLT_TLS_1_3;
+  volt_tls_config config = {.trust = trust, .revoked = revoked, .least = only, .most = only};
   (void)snprintf(at, sizeof at, "127.0.0.1:%s", port);
   if (load(VOLT_TLS_CLIENT, &config) != VOLT_OK) return 1;
   if (volt_future_wait(volt_dial_future(&dial, rt, &fd, at, NULL)) != VOLT_OK) return 1;
@@ -126,7 +131,7 @@ static int fetch(const char *host, const char *port, const char *trust, const ch
     have += op.n;
   }
   if (result != VOLT_OK && have == 0) {
-    printf("%s\n", volt_strresult(result));
+    printf("%s (%s)\n", volt_strresult(result), volt_tls_why(&tls));
   } else {
     printf("%s %.*s\n", volt_tls_version(&tls), (int)strcspn(head, "\r\n"), head);
   }
@@ -138,9 +143,10 @@ int main(int argc, char **argv) {
   const volt_rt_config config = {.workers = 2, .io = volt_io_auto()};
   if (argc < 4 || volt_rt_create(&rt, &config) != VOLT_OK) return 2;
   bool serves = strcmp(argv[1], "serve") == 0;
-  int code = serves     ? serve(argv[2], argv[3], argc > 4 ? argv[4] : NULL)
-             : argc > 4 ? fetch(argv[2], argv[3], argv[4], argc > 5 ? argv[5] : NULL)
-                        : 2;
+  const char *fourth = argc > 4 ? argv[4] : NULL, *fifth = argc > 5 ? argv[5] : NULL;
+  int code = serves   ? serve(argv[2], argv[3], fourth, fifth)
+             : fourth ? fetch(argv[2], argv[3], fourth, fifth, argc > 6 ? argv[6] : NULL)
+                      : 2;
   volt_rt_destroy(rt);
   volt_tls_context_drop(context);
   return code;

@@ -7,7 +7,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [demo]='@build libcmocka-dev libssl-dev liburing-dev'
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
   [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
-    nghttp2-client libpq-dev openssl gnutls-bin tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
+    nghttp2-client libpq-dev openssl gnutls-bin sslscan testssl.sh tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
     libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev meson'
   [page]='chromium' # 195 MB, of three tests that are skipped without it
   [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
@@ -49,6 +49,8 @@ declare -A left_out=(
   [nghttp2-client]='h2load as a client of httpd'
   [openssl]='tests of TLS, which make keys'
   [gnutls-bin]='GnuTLS as a peer of libvolt-tls'
+  [sslscan]='what sslscan finds of servers with libvolt-tls'
+  [testssl.sh]='what testssl.sh finds of servers with libvolt-tls'
   [tzdata]='time zones of the PostgreSQL that is unpacked'
   [default-jre-headless]='tests with real ZooKeepers'
   [gnuplot-nox]='plots'
@@ -120,6 +122,7 @@ is_there() {
     default-jre-headless) has_command java ;;
     apache2-utils) has_command ab ;;
     nghttp2-client) has_command h2load ;;
+    testssl.sh) has_command testssl || has_command testssl.sh ;;
     gnutls-bin) has_command gnutls-cli && has_command gnutls-serv ;;
     *) has_command "$1" ;;
   esac
