@@ -20,7 +20,7 @@ OF_THE_WHOLE = ('_GNU_SOURCE', 'VOLT_NO_PLACES')  # what a source defines before
 MODELS_OWN = 'model_atomic.hpp'  # of tests/model: stays an #include that nothing reaches
 
 RUNTIME = ('task', 'runtime', 'fiber', 'bridge', 'sight')
-IO = ('io', 'net', 'process', 'simulated')
+IO = ('io', 'net', 'permit_client', 'process', 'simulated')
 LOOPS = ('epoll', 'uv', 'glib', 'event', 'ev')
 SYNC_ROOMS, RUNTIME_ROOMS, IO_ROOMS = ('core', 'sync', 'bcs', 'async'), ('rt', 'sight'), ('io',)
 
@@ -284,6 +284,7 @@ def volt_hpp():
     out.add(public('std.hpp'))
     with out.section('#ifdef VOLT_IO'):
         out.add(public('io.hpp'))
+        out.add(public('permit_client.hpp'))
     with out.section('#ifdef __cpp_impl_coroutine'):
         for path in [*sorted(public('cpp').glob('coro_*.hpp')), public('coro.hpp')]:
             out.add(path)

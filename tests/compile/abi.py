@@ -21,7 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = 'src/volt.abi'
 HEADERS = {'rt': ('bridge.h', 'task.h', 'runtime.h', 'fiber.h', 'sight.h'),
-           'io': ('io.h', 'net.h', 'process.h', 'simulated.h'),
+           'io': ('io.h', 'net.h', 'permit_client.h', 'process.h', 'simulated.h'),
            'cluster': ('cluster.h', 'cluster_backend.h', 'ensemble.h'),
            'tls': ('tls.h',)}
 FOREIGN = ('uv.h', 'glib.h', 'event.h', 'ev.h', 'epoll.h')  # of no library: each needs another's headers

@@ -21,7 +21,7 @@ declare -A no_primitive=(
   [simulated]='of the system, for tests'
   [cluster]='of many machines: see docs/cluster' [cluster_backend]='of many machines'
   [ensemble]='of many machines, for tests'
-  [tls]='of the system'
+  [tls]='of the system' [permit_client]='of another process: see docs/guide/10-permits.md'
 )
 
 lines() { # what all unit tests say, and a function that uses it

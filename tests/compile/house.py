@@ -52,7 +52,7 @@ WITHIN = {
              "hooks": "os park future inspect", "inspect": "os wait park future hooks"},
     "rt": {"sched": "fiber host memory", "fiber": "sched host", "host": "sched fiber memory blocking inspect",
            "memory": "sched host", "blocking": "sched host", "inspect": "sched fiber host"},
-    "io": {"op": "sys", "sys": "", "backend": "op sys", "net": "op sys", "process": "sys", "sim": "op sys"},
+    "io": {"op": "sys", "sys": "", "backend": "op sys", "net": "op sys", "permit": "", "process": "sys", "sim": "op sys"},
     "cluster": {"host": "recipe", "recipe": "host", "zookeeper": "", "ensemble": ""},
     "tls": {"context": "", "stream": "context"},
     "sight": {"watch": "answer dump graph", "answer": "dump graph watch", "dump": "graph watch", "graph": "dump"},
