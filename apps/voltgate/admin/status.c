@@ -23,6 +23,7 @@ static const char *status_protocol_name(enum protocol protocol) {
   switch (protocol) {
     case PROTOCOL_POSTGRES: return "postgres";
     case PROTOCOL_REDIS: return "redis";
+    case PROTOCOL_PERMIT: return "permit";
     case PROTOCOL_TCP: break;
   }
   return "tcp";
@@ -244,7 +245,7 @@ static bool status_put_gate(struct json *j, struct program *p, struct history *h
   json_put_array(j, "listen");
   program_each_address(p, v->gate, status_put_address, j);
   json_end_array(j);
-  json_put_string(j, "to", v->settings->to);
+  json_put_string(j, "to", v->settings->to ? v->settings->to : "");
   numbers_put(j, &gate_numbers, "", v);
   cluster_status_put_gate(j, v);
   status_put_queue(j, v, now_ns);

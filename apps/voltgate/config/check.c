@@ -211,7 +211,7 @@ static void check_ends(const struct looked_at *l) {
     reading_error(l->r, at, NULL, "gate %s: listen is missing: where clients come to, as :6432",
                   g->name);
   }
-  if (!was_to_given) {
+  if (!was_to_given && g->protocol != PROTOCOL_PERMIT) {
     reading_error(l->r, at, NULL, "gate %s: to is missing: the server, as 127.0.0.1:5432", g->name);
   }
   for (size_t i = 0; i < g->listen_count && g->to != NULL; i++) {
@@ -228,10 +228,13 @@ static void check_refuse(const struct looked_at *l) {
       [PROTOCOL_TCP] = REFUSE_CLOSE,
       [PROTOCOL_POSTGRES] = REFUSE_POSTGRES,
       [PROTOCOL_REDIS] = REFUSE_REDIS,
+      [PROTOCOL_PERMIT] = REFUSE_PERMIT,
   };
   struct place at = reading_gate_given(l->draft, "refuse");
   if (!reading_is_given(at)) {
     g->refuse = of_protocol[g->protocol];
+  } else if (g->protocol == PROTOCOL_PERMIT) {
+    return; /* said elsewhere: the option is not for it */
   } else if (g->protocol != PROTOCOL_TCP && g->refuse != REFUSE_CLOSE &&
              g->refuse != of_protocol[g->protocol]) {
     reading_error(l->r, at, "refuse", "a client of protocol %s does not understand it",
@@ -269,6 +272,7 @@ static void check_tls(const struct looked_at *l) {
 
 static void check_tenants_options(const struct looked_at *l) {
   const struct gate_settings *g = l->g;
+  if (g->protocol == PROTOCOL_PERMIT) return;
   static const char *const of_tenants[] = {"tenant-limit", "tenant-weight", "tenant-max"};
   for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++) {
     check_needs(l, of_tenants[i], g->tenant_by != TENANT_BY_NONE, "tenant-by");
@@ -296,7 +300,7 @@ static void check_numbers(const struct looked_at *l) {
   check_needs(l, "breaker-retry", g->breaker_failures != 0, "breaker");
   check_needs(l, "shed-interval", g->shed_target_ns != 0, "shed-target");
   g->clients_given = reading_is_given(reading_gate_given(l->draft, "clients"));
-  if (g->limit > g->clients) {
+  if (g->limit > g->clients && g->protocol != PROTOCOL_PERMIT) {
     reading_warning(l->r, check_place_of(l, "limit"), "limit",
                     "%u is above clients, %u: permits stay unused", g->limit, g->clients);
   }
@@ -317,6 +321,7 @@ static void check_gate(struct reading *r, size_t i) {
   check_tls(&l);
   check_tenants_options(&l);
   check_numbers(&l);
+  reading_check_permit(r, i);
 }
 
 /* ---- gates and tenants beside each other ---- */
@@ -438,5 +443,9 @@ void reading_check(struct reading *r) {
     check_admin_clash(r, i);
   }
   check_tenants(r);
+  for (size_t i = 0; i < r->tenant_count; i++) {
+    const struct gate_settings *g = settings_gate(r->out, r->tenants[i].gate);
+    if (g != NULL) reading_check_permit_tenant(r, g, &r->tenants[i]);
+  }
   reading_check_cluster(r);
 }

@@ -9,7 +9,8 @@ static bool compare_is_same_tenants(const struct gate_settings *a, const struct 
   for (size_t i = 0; i < a->tenant_count; i++) {
     const struct tenant_settings *s = &a->tenants[i], *t = &b->tenants[i];
     if (strcmp(s->name, t->name) != 0 || s->limit != t->limit || s->weight != t->weight ||
-        s->cost != t->cost) {
+        s->cost != t->cost || s->uid != t->uid ||
+        memcmp(&s->kinds, &t->kinds, sizeof s->kinds) != 0) {
       return false;
     }
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "config/kinds.h"
 #include "config/options.h"
 #include "config/settings.h"
 #include "config/units.h"
@@ -66,6 +67,13 @@ const char *option_allowed(const struct option *o, char to[OPTION_WHY]) {
     case OPTION_SERVER: return "HOST:PORT, [IPV6]:PORT or unix:PATH";
     case OPTION_SERVERS: return "HOST:PORT or [IPV6]:PORT; several behind commas";
     case OPTION_ADMIN: return ":PORT, IPV4:PORT, [IPV6]:PORT or unix:PATH";
+    case OPTION_LIMITS:
+      return "KIND=NUMBER, 1 to 8 of them behind blanks or commas, as cores=auto memory=16G; a "
+             "number is at most 1T";
+    case OPTION_AMOUNTS:
+      return "KIND=NUMBER, 1 to 8 of them behind blanks or commas, as cores=2 memory=4G; a number "
+             "is "
+             "1 to 1T";
   }
   return "";
 }
@@ -242,6 +250,17 @@ static bool option_set_listen(const struct option *o, void *owner, const char *v
   return is_right;
 }
 
+static bool option_set_amounts(const struct option *o, struct permit_amounts *place,
+                               const char *value, char *why) {
+  struct permit_amounts amounts;
+  const char *words = NULL;
+  if (!kinds_read(value, o->kind == OPTION_LIMITS, &amounts, &words)) {
+    return words ? option_says(why, words, value) : option_not_allowed(o, value, why);
+  }
+  *place = amounts;
+  return true;
+}
+
 bool option_set(const struct option *o, void *owner, const char *value, char why[OPTION_WHY]) {
   void *place = option_place_of(o, owner);
   switch (o->kind) {
@@ -261,6 +280,8 @@ bool option_set(const struct option *o, void *owner, const char *value, char why
     case OPTION_SERVERS: return option_set_servers(o, place, value, why);
     case OPTION_TENANT_BY:
       return option_set_tenant_by(o, owner, value) || option_not_allowed(o, value, why);
+    case OPTION_LIMITS:
+    case OPTION_AMOUNTS: return option_set_amounts(o, place, value, why);
   }
   return false;
 }
@@ -287,6 +308,8 @@ static size_t option_size_of(const struct option *o) {
     case OPTION_TIME: return sizeof(uint64_t);
     case OPTION_YES:
     case OPTION_FLAG: return sizeof(bool);
+    case OPTION_LIMITS:
+    case OPTION_AMOUNTS: return sizeof(struct permit_amounts);
     default: return sizeof(int);
   }
 }

@@ -12,7 +12,8 @@
 /* ---- words ---- */
 
 static const struct option_word protocol_words[] = {
-    {"tcp", PROTOCOL_TCP}, {"postgres", PROTOCOL_POSTGRES}, {"redis", PROTOCOL_REDIS}, {NULL, 0}};
+    {"tcp", PROTOCOL_TCP},       {"postgres", PROTOCOL_POSTGRES}, {"redis", PROTOCOL_REDIS},
+    {"permit", PROTOCOL_PERMIT}, {NULL, 0}};
 static const struct option_word refuse_words[] = {{"close", REFUSE_CLOSE},
                                                   {"postgres", REFUSE_POSTGRES},
                                                   {"redis", REFUSE_REDIS},
@@ -28,7 +29,8 @@ static const struct option_word tls_min_words[] = {
     {"1.2", TLS1_2_VERSION}, {"1.3", TLS1_3_VERSION}, {NULL, 0}};
 static const struct option_word tenant_by_words[] = {
     {"none", TENANT_BY_NONE}, {"source", TENANT_BY_SOURCE},     {"port", TENANT_BY_PORT},
-    {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {NULL, 0}};
+    {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {"label", TENANT_BY_LABEL},
+    {NULL, 0}};
 static const struct option_word io_words[] = {
     {"auto", IO_AUTO}, {"epoll", IO_EPOLL}, {"uring", IO_URING}, {NULL, 0}};
 static const struct option_word format_words[] = {
@@ -68,22 +70,24 @@ const struct option options_table[] = {
      "`[::1]:6432`, `unix:/run/x.sock`, `unix:@name` (an abstract name), or `fd:NAME` (a socket "
      "that systemd has opened; NAME is its `FileDescriptorName=`). A port of 0 is one that the "
      "system chooses; the log says which. Several addresses stand behind commas in the file, or "
-     "the option is given several times; all of them share one limit and one queue. Each gate "
+     "the option is given several times; all of them share one limit and one queue. With `protocol "
+     "= permit`, TCP is for this machine, or with TLS. Each gate "
      "needs one. A reload opens new addresses and closes those that are gone."},
   {.name = "to", GATE(to), .kind = OPTION_SERVER, .group = "The gate", .argument = "ADDRESS",
    .help = "the server, as 127.0.0.1:5432 or db.example:5432",
    .manual =
      "The server that clients are connected to: `127.0.0.1:5432`, `[::1]:5432`, "
      "`db.example:5432`, or `unix:/run/postgresql/.s.PGSQL.5432`. A name is looked up for each "
-     "connection. Each gate needs one."},
-  {.name = "protocol", GATE(protocol), WORD(protocol_words, "tcp|postgres|redis"),
+     "connection. Each gate needs one, but for `protocol = permit`, which has no server."},
+  {.name = "protocol", GATE(protocol), WORD(protocol_words, "tcp|postgres|redis|permit"),
    .group = "The gate", .preset = "tcp", .needs_restart = true,
    .help = "what a permit is held for: a connection, a transaction, a burst",
    .manual =
      "What a permit is held for. `tcp`: the life of a connection, whatever is spoken on it. "
      "`postgres`: a transaction; clients stay connected, and every client has a server connection "
      "of its own, so that everything of a session keeps working. `redis`: a burst of commands, "
-     "`MULTI` to `EXEC` being one."},
+     "`MULTI` to `EXEC` being one. `permit`: there is no server: clients ask the gate itself for "
+     "amounts of `kinds`, and hold them as long as their connection lives."},
   {.name = "limit", GATE(limit), NUMBER(1, 1000000), .group = "The gate", .preset = "100",
    .help = "permits: how many clients use the server at once",
    .manual =
@@ -96,10 +100,12 @@ const struct option options_table[] = {
      "How many clients may wait for a permit; one more is refused with `queue-full`. 0: a client "
      "is refused at once when no permit is free."},
   {.name = "queue-timeout", GATE(queue_timeout_ns), TIME, .group = "The gate", .preset = "5s",
+   .preset_words = "5s; permit: 0",
    .help = "how long a client waits for a permit; 0: without end",
    .manual =
      "How long a client waits for a permit before it is refused with `queue-timeout`; 0: without "
-     "end. It should be shorter than the client's own timeout: then the client learns the reason."},
+     "end. It should be shorter than the client's own timeout: then the client learns the reason. "
+     "With `protocol = permit` it is the most that a request may wait, and 0 if it is not given."},
   {.name = "clients", GATE(clients), NUMBER(1, 1000000), .group = "The gate", .preset = "10000",
    .help = "how many clients may be connected",
    .manual =
@@ -188,12 +194,13 @@ const struct option options_table[] = {
 
   {.name = "tenant-by", GATE(tenant_by), .kind = OPTION_TENANT_BY, .words = tenant_by_words,
    .group = "Tenants", .argument = "WHAT", .preset = "none",
-   .help = "none, source[/BITS], port, user, database",
+   .help = "none, source[/BITS], port, user, database, label",
    .manual =
      "What makes one tenant of clients; busy tenants get permits in turn. `source`: the client's "
      "address; `source/24`: the first 24 bits of an IPv4 address (of an IPv6 address: see "
      "`tenant-by-ipv6-bits`). `port`: the port that the client came to. `user`, `database`: of "
-     "the startup packet, with `protocol = postgres`. `none`: there are no tenants."},
+     "the startup packet, with `protocol = postgres`. With `protocol = permit`: `user`, the user whose "
+     "process asks over a unix socket; `label`, of the request. `none`: there are no tenants."},
   {.name = "tenant-by-ipv6-bits", GATE(tenant_ipv6_bits), NUMBER(1, 128), .group = "Tenants",
    .preset = "64", .help = "bits of an IPv6 source that are one tenant",
    .manual = "With `tenant-by = source`: how many bits of an IPv6 address are one tenant."},
@@ -212,6 +219,39 @@ const struct option options_table[] = {
    .manual =
      "How many tenants have a name of their own at the same time; those beyond share the tenant "
      "`other`."},
+
+  {.name = "kinds", GATE(kinds), .kind = OPTION_LIMITS, .group = "A permit gate",
+   .argument = "AMOUNTS", .preset_words = "none",
+   .help = "permit: what there is, as cores=8,memory=16G; cores, memory: auto",
+   .manual =
+     "With `protocol = permit`: 1 to 8 kinds and how much there is of each, as `cores=8 memory=16G "
+     "gpu=1`, behind blanks or commas. K, M, G and T are powers of 1024. `cores=auto` is the CPUs that "
+     "the process may use, `memory=auto` the machine's memory in bytes. Amounts of a lowered limit are as "
+     "with `limit`. Which kinds there are needs a restart; how much there is of each does not."},
+  {.name = "most", GATE(most), .kind = OPTION_AMOUNTS, .group = "A permit gate",
+   .argument = "AMOUNTS", .preset_words = "the limits", .help = "permit: what one request may ask for",
+   .manual =
+     "With `protocol = permit`: as much of these kinds may one request ask for, as `cores=4`. One that "
+     "asks for more is refused with `never`."},
+  {.name = "users", GATE(users), .kind = OPTION_TEXT, .group = "A permit gate",
+   .argument = "NAME,@GROUP", .preset_words = "all that can open the socket",
+   .help = "permit: which users may ask, as anna,1001,@build",
+   .manual =
+     "With `protocol = permit`: the users, by name or number, and the groups, behind `@`, whose processes "
+     "may ask; others are refused with `who`. It needs a unix socket, because the kernel says there "
+     "whose process it is. Names are looked up when the configuration is read."},
+  {.name = "bypass", GATE(bypass), NUMBER(0, 1000000), .group = "A permit gate", .preset = "0",
+   .needs_restart = true, .help = "permit: how many later requests may pass one that waits",
+   .manual =
+     "With `protocol = permit`: a request that fits may be granted before older ones that do not fit, "
+     "but a waiting request is passed by at most so many, and the oldest is never delayed. 0: strictly "
+     "in the order of arrival."},
+  {.name = "claim-period", GATE(claim_period_ns), TIME, .group = "A permit gate", .preset = "2s",
+   .needs_restart = true, .help = "permit: after the start, for clients that held before; 0: none",
+   .manual =
+     "With `protocol = permit`: for so long after the start, clients that held something when the "
+     "process before ended get it again at once by `claim`, also above a limit; requests that `take` "
+     "wait until it is over. 0: no client can claim."},
 
   {.name = "proxy-in", GATE(proxy_in), WORD(proxy_words, "no|v2"), .group = "PROXY protocol and TLS",
    .preset = "no", .help = "clients send a PROXY header",
@@ -406,6 +446,13 @@ const struct option options_table[] = {
   {.name = "cost", TENANT(cost), NUMBER(1, 1000000), .group = "A tenant's section",
    .preset = "1", .help = "permits that each of its clients takes",
    .manual = "How many permits each client of this tenant takes at once."},
+
+  {.name = "kinds", TENANT(kinds), .kind = OPTION_AMOUNTS, .group = "A tenant's section",
+   .argument = "AMOUNTS", .preset_words = "the gate's limits only",
+   .help = "permit: how much this tenant may hold, as cores=2",
+   .manual =
+     "With `protocol = permit`: how much of these kinds this tenant may hold. A request takes what it "
+     "asks for of its tenant's first, in the order of arrival, and then the gate's."},
 
   {.name = "admin", CLIENT(admin), .kind = OPTION_ADMIN, .argument = "ADDRESS",
    .group = "Commands that ask", .preset = "127.0.0.1:9090",

@@ -33,6 +33,8 @@ enum option_kind {
   OPTION_SERVERS,   /* char *: several of them, behind commas */
   OPTION_ADMIN,     /* char *: the admin side's address */
   OPTION_TENANT_BY, /* enum tenant_by, and tenant_ipv4_bits */
+  OPTION_LIMITS,    /* struct permit_amounts; cores and memory may be auto */
+  OPTION_AMOUNTS,   /* struct permit_amounts */
 };
 
 struct option_word {
@@ -58,7 +60,7 @@ struct option {
 };
 
 extern const struct option options_table[];
-enum { OPTIONS_MOST = 80 }; /* rows of the table, at most */
+enum { OPTIONS_MOST = 90 }; /* rows of the table, at most */
 size_t options_count(void);
 
 /* The option of that name and one of these owners, or NULL. */

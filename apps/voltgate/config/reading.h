@@ -68,6 +68,11 @@ struct place reading_gate_given(const struct gate_draft *d, const char *name);
 void reading_check(struct reading *r);
 /* The part of it that is about a cluster. */
 void reading_check_cluster(struct reading *r);
+/* The part of it that is about a permit gate, or about the options of one at another gate. */
+void reading_check_permit(struct reading *r, size_t gate);
+/* The same of a tenant's section. */
+void reading_check_permit_tenant(struct reading *r, const struct gate_settings *g,
+                                 struct tenant_draft *t);
 
 /* Read the token of a file that others must not be able to read. Returns NULL, and why says what is
  * wrong. */

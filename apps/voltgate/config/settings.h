@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <volt/net.h>
 
+#include "wire/permit.h"
 #include "wire/refusal.h"
 
-enum protocol { PROTOCOL_TCP, PROTOCOL_POSTGRES, PROTOCOL_REDIS };
+enum protocol { PROTOCOL_TCP, PROTOCOL_POSTGRES, PROTOCOL_REDIS, PROTOCOL_PERMIT };
 enum half_close { HALF_CLOSE_LEAVE, HALF_CLOSE_KEEP };
 enum proxy_header { PROXY_HEADER_NO, PROXY_HEADER_V2 };
 enum tls_mode { TLS_MODE_OFF, TLS_MODE_SERVER, TLS_MODE_PASS };
@@ -19,11 +20,22 @@ enum tenant_by {
   TENANT_BY_SOURCE,
   TENANT_BY_PORT, /* the port that the client came to */
   TENANT_BY_USER,
-  TENANT_BY_DATABASE
+  TENANT_BY_DATABASE,
+  TENANT_BY_LABEL /* of a request at a permit gate */
 };
 
 enum cluster_away { CLUSTER_AWAY_CLOSED, CLUSTER_AWAY_KEEP, CLUSTER_AWAY_SHARE };
 enum cluster_acl { CLUSTER_ACL_USUAL, CLUSTER_ACL_OPEN, CLUSTER_ACL_CREATOR };
+
+/* Users and groups of this machine. */
+enum { USERS_MOST = 64 };
+struct user_set {
+  uint32_t count;
+  struct user_one {
+    uint32_t id;
+    bool is_group;
+  } of[USERS_MOST];
+};
 
 /* A tenant that has a section of its own. */
 struct tenant_settings {
@@ -31,6 +43,9 @@ struct tenant_settings {
   uint32_t limit;  /* 0: none but the gate's */
   uint32_t weight; /* at least 1 */
   uint32_t cost;   /* permits that each of its clients takes, at least 1 */
+  struct permit_amounts
+      kinds;    /* of a permit gate: how much it may hold; a kind that is not there: all */
+  uint32_t uid; /* with tenant-by = user at a permit gate: whose it is */
 };
 
 /* One gate. Times are in nanoseconds; 0: none. */
@@ -72,6 +87,13 @@ struct gate_settings {
   bool tls_required;
   char *cluster_name; /* NULL: the gate's name */
   enum cluster_away cluster_away;
+  /* of a permit gate */
+  struct permit_amounts kinds; /* and their limits */
+  struct permit_amounts most;  /* that one request may ask for; a kind that is not there: any */
+  char *users;                 /* as written, or NULL */
+  struct user_set allowed;     /* the users that it names; none: all */
+  uint32_t bypass;
+  uint64_t claim_period_ns;
 };
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

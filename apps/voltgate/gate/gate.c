@@ -8,6 +8,8 @@
 #include <string.h>
 #include <volt/name.h>
 
+#include "gate/broker.h"
+
 bool gate_init(struct gate *g, struct gate_host *host, volt_rt *rt,
                const struct gate_settings *settings) {
   memset(g, 0, sizeof *g);
@@ -26,6 +28,11 @@ bool gate_init(struct gate *g, struct gate_host *host, volt_rt *rt,
   clients_init(&g->clients);
   breaker_init(&g->breaker);
   volt_group_init_how(&g->probes, VOLT_GROUP_KEEP_GOING);
+  if (settings->protocol == PROTOCOL_PERMIT) {
+    g->broker = broker_new(g, settings);
+    if (!g->broker) gate_destroy(g);
+    return g->broker != NULL;
+  }
   if (settings->tenant_by == TENANT_BY_NONE) return true;
   struct tenants *tenants = tenants_new(&g->turns, settings);
   atomic_store_explicit(&g->tenants, tenants, memory_order_release);
@@ -63,6 +70,7 @@ void gate_destroy(struct gate *g) {
   volt_group_cancel(&g->probes);
   (void)volt_group_wait(&g->probes);
   volt_group_destroy(&g->probes);
+  broker_free(g->broker);
   tenants_free(gate_tenants(g));
   breaker_destroy(&g->breaker);
   clients_destroy(&g->clients);
@@ -74,6 +82,11 @@ void gate_destroy(struct gate *g) {
 bool gate_set(struct gate *g, const struct gate_settings *settings) {
   atomic_store_explicit(&g->settings, settings, memory_order_release);
   gate_set_queue(g, settings->queue);
+  if (g->broker) {
+    broker_set(g->broker, settings);
+    gate_tell(g);
+    return true;
+  }
   struct tenants *tenants = gate_tenants(g);
   bool is_fine = true;
   if (tenants) {
@@ -131,6 +144,7 @@ void gate_refusal_values(struct gate *g, enum gate_reason reason, struct refusal
       .queue = atomic_load_explicit(&g->queue_bound, memory_order_relaxed),
       .clients = s->clients,
   };
+  if (g->broker) out->limit = out->held = 0; /* there are kinds */
   if (reason == REASON_QUEUE_TIMEOUT) out->time_ns = s->queue_timeout_ns;
   if (reason == REASON_LOGIN_TIMEOUT) out->time_ns = s->login_timeout_ns;
   if (reason == REASON_IDLE) out->time_ns = s->idle_timeout_ns;

@@ -17,6 +17,7 @@
 #include "gate/tenant.h"
 #include "gate/turns.h"
 
+struct broker;
 struct gate_host;
 
 struct gate {
@@ -45,6 +46,7 @@ struct gate {
   struct statistics statistics;
   volt_group probes; /* the task that looks whether the server is back */
   atomic_bool is_probing;
+  struct broker *broker; /* of a permit gate, whose limits and queue are there; or NULL */
 };
 
 static inline const struct gate_settings *gate_settings(const struct gate *g) {

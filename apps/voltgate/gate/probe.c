@@ -82,7 +82,8 @@ static bool probe_has_question(struct probe *self) {
     uint8_t size;
   } questions[] = {[PROTOCOL_TCP] = {"", 0},
                    [PROTOCOL_POSTGRES] = {"\0\0\0\x08\x04\xd2\x16\x2f", 8}, /* SSLRequest */
-                   [PROTOCOL_REDIS] = {"PING\r\n", 6}};
+                   [PROTOCOL_REDIS] = {"PING\r\n", 6},
+                   [PROTOCOL_PERMIT] = {"", 0}}; /* it has no server */
   const struct gate_settings *settings = gate_settings(self->gate);
   size_t size = questions[settings->protocol].size;
   if (size == 0) return false;

@@ -57,6 +57,28 @@ static const char *after_busy(const struct handover *h) {
   return is_draining ? "it drains" : NULL;
 }
 
+/* What clients of a permit gate hold stays with this process. */
+static const char *after_permit_gate(const struct handover *h) {
+  for (const struct site *s = h->program->first; s; s = s->next) { /* control is held */
+    if (s->gate.broker && !s->is_over) return s->gate.name;
+  }
+  return NULL;
+}
+
+static void after_refuse_permit(struct handover *h) {
+  char words[MESSAGE_TEXT];
+  pthread_mutex_lock(&h->program->control);
+  const char *name = after_permit_gate(h); /* a gate stays until the program ends */
+  pthread_mutex_unlock(&h->program->control);
+  if (!name) return;
+  snprintf(words, sizeof words,
+           "gate %s has protocol = permit: what its clients hold cannot be given to another "
+           "process; end this "
+           "process first, and its clients claim from the next what they hold",
+           name);
+  after_refuse(h, words);
+}
+
 static void after_turn_away(int number, pid_t pid, const char *why) {
   struct channel c;
   channel_open(&c, number, -1);
@@ -127,6 +149,8 @@ static bool after_send_offers(struct handover *h) {
 
 static void after_hear_hello(struct handover *h, const struct message *m) {
   char words[MESSAGE_TEXT];
+  after_refuse_permit(h);
+  if (h->stage == AFTER_NONE) return;
   if (m->kind != MESSAGE_HELLO || m->number != MESSAGE_VERSION) {
     snprintf(words, sizeof words,
              "version %u of the handover is not known here (voltgate %s has version %d)",
@@ -231,12 +255,13 @@ static void after_give_permits(struct handover *h) {
   }
 }
 
-/* Returns false: this process drains, so there is nothing to take over. */
+/* Returns false: this process drains, or has a permit gate by now: nothing is taken over. */
 static bool after_go(struct handover *h) {
   struct program *p = h->program;
   pthread_mutex_lock(&p->control);
   bool is_draining = atomic_load_explicit(&p->is_draining, memory_order_acquire);
-  if (!is_draining) {
+  bool has_permit_gate = after_permit_gate(h) != NULL; /* a reload has just brought it */
+  if (!is_draining && !has_permit_gate) {
     h->stage = AFTER_GIVES;
     h->after_ns = after_now_ns(h);
     h->after.timeout_ms = -1; /* there is no way back while the successor lives */
@@ -244,7 +269,7 @@ static bool after_go(struct handover *h) {
     after_give_gates(h);
   }
   pthread_mutex_unlock(&p->control);
-  if (is_draining) return false;
+  if (is_draining || has_permit_gate) return false;
   after_give_admin(h);
   h->is_passed_on = after_takes(h, MESSAGE_OF_HANDOVER, "", h->path);
   after_give_permits(h);
@@ -291,7 +316,7 @@ static void after_hear(struct handover *h, const struct message *m) {
     log_line(LOG_ERROR, NULL, "what process %ld says makes no sense", (long)h->after_pid);
     h->after.is_deaf = true; /* it has permits until it ends */
   } else if (m->kind == MESSAGE_READY) {
-    if (!after_go(h)) after_refuse(h, "it drains");
+    if (!after_go(h)) after_refuse(h, "it drains, or a reload has brought a permit gate");
   } else if (!after_hear_choice(h, m)) {
     after_refuse(h, "that makes no sense");
   }

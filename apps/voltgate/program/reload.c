@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gate/broker.h"
 #include "link/tls.h"
 #include "process/log.h"
 #include "program/budget.h"
@@ -40,13 +41,30 @@ static struct site *reload_site(struct program *p, const char *name) {
 
 /* ---- what may fail ---- */
 
+/* A permit gate keeps its kinds, and what one is stays one. */
+static char *reload_check_permit(const struct gate *g, const struct gate_settings *settings) {
+  bool is_permit = settings->protocol == PROTOCOL_PERMIT;
+  const char *why = NULL;
+  char *words = NULL;
+  if ((g->broker != NULL) != is_permit) {
+    why = "protocol: from or to permit";
+  } else if (g->broker && !broker_has_kinds(g->broker, settings)) {
+    why = "kinds: a kind that is new or gone";
+  }
+  if (!why) return NULL;
+  int n = asprintf(&words, "gate %s: %s needs a restart", g->name, why);
+  return n < 0 ? strdup("there is no memory") : words;
+}
+
 static char *reload_open_gate(struct reload *r, size_t i) {
   struct gate_settings *settings = &r->settings->gates[i];
   struct reload_gate *gate = &r->gates[i];
   gate->site = reload_site(r->program, settings->name);
   /* another protocol needs a restart (reload_say() says so) */
+  char *wrong = gate->site ? reload_check_permit(&gate->site->gate, settings) : NULL;
+  if (wrong) return wrong;
   if (gate->site) settings->protocol = gate_settings(&gate->site->gate)->protocol;
-  char *wrong = site_open(&gate->listeners, r->program->rt, settings, gate->site, NULL);
+  wrong = site_open(&gate->listeners, r->program->rt, settings, gate->site, NULL);
   if (!wrong) wrong = certificate_read(&gate->certificate, settings);
   if (wrong || gate->site) return wrong;
   gate->made = site_new(r->program, settings, &gate->listeners, gate->certificate);
@@ -103,7 +121,8 @@ static void reload_say_numbers(struct gate *g, const struct gate_settings *setti
   uint32_t limit = gate_limit(g);
   /* relaxed: a number for the log */
   uint32_t queue = atomic_load_explicit(&g->queue_bound, memory_order_relaxed);
-  if (limit != settings->limit && !gate_lease(g)) { /* a cluster's holds: that is said there */
+  if (limit != settings->limit && !gate_lease(g) &&
+      !g->broker) { /* a cluster's holds: that is said there */
     log_line(LOG_INFO, g->name, "limit %" PRIu32 " -> %" PRIu32 ", as configured", limit,
              settings->limit);
   }

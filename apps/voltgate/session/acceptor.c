@@ -5,7 +5,8 @@
  * session is spawned: workers that run sessions in another order change nothing.
  *
  * Descriptors are a semaphore of the program's: what is kept back for servers is not in it. A tcp
- * client takes one (its server's is kept back), a client of another protocol two. */
+ * client takes one (its server's is kept back), and so does one of a permit gate, which has no server; a
+ * client of another protocol takes two. */
 #include "session/acceptor.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "session/session.h"
 
 uint32_t acceptor_cost(enum protocol protocol) {
-  return protocol == PROTOCOL_TCP ? 1 : 2;
+  return protocol == PROTOCOL_TCP || protocol == PROTOCOL_PERMIT ? 1 : 2;
 }
 
 /* ---- what it says ----

@@ -49,7 +49,8 @@ bool session_find_tenant(struct session *s, uint16_t port) {
       return session_set_tenant(s, name);
     case TENANT_BY_NONE:
     case TENANT_BY_USER:
-    case TENANT_BY_DATABASE: break;
+    case TENANT_BY_DATABASE:
+    case TENANT_BY_LABEL: break;
   }
   return true;
 }

@@ -63,6 +63,7 @@ static const struct session_kind *session_kind(const struct session *s) {
   switch ((enum protocol)s->protocol) {
     case PROTOCOL_POSTGRES: return &session_postgres;
     case PROTOCOL_REDIS: return &session_redis;
+    case PROTOCOL_PERMIT: return &session_permit;
     case PROTOCOL_TCP: break;
   }
   return &session_tcp;

@@ -83,6 +83,7 @@ struct session_kind {
       struct session_body *b); /* what the body has, whichever way run has ended; or NULL */
 };
 extern const struct session_kind session_tcp, session_postgres, session_redis;
+extern const struct session_kind session_permit; /* permit/taking.c */
 
 /* The protocol's part: the beginning of its struct. */
 struct session_body {

@@ -15,22 +15,27 @@ enum { WORDS_MAX = 384 }; /* so that all of a refusal fits into REFUSAL_MAX */
 
 static const struct {
   const char *name, *sqlstate, *hint;
+  const char *permit; /* the word of a permit gate; NULL: its clients are not refused for it */
 } reasons[REASON_KINDS] = {
-    [REASON_QUEUE_FULL] = {"queue-full", "53300", "Try again later."},
-    [REASON_QUEUE_TIMEOUT] = {"queue-timeout", "53300", "Try again later."},
-    [REASON_CLIENTS] = {"clients", "53300", "Try again later."},
+    [REASON_QUEUE_FULL] = {"queue-full", "53300", "Try again later.", "full"},
+    [REASON_QUEUE_TIMEOUT] = {"queue-timeout", "53300", "Try again later.", "timeout"},
+    [REASON_CLIENTS] = {"clients", "53300", "Try again later.", "full"},
     [REASON_SHED] = {"shed", "53300", "Try again later."},
     [REASON_BREAKER] = {"breaker", "08006", "voltgate tries whether it is back. Try again soon."},
     [REASON_CONNECT] = {"connect", "08006", NULL},
-    [REASON_DRAINING] = {"draining", "57P03", "Connect again."},
-    [REASON_PROTOCOL] = {"protocol", "08P01", NULL},
-    [REASON_LOGIN_TIMEOUT] = {"login-timeout", "57014", NULL},
+    [REASON_DRAINING] = {"draining", "57P03", "Connect again.", "draining"},
+    [REASON_PROTOCOL] = {"protocol", "08P01", NULL, "syntax"},
+    [REASON_LOGIN_TIMEOUT] = {"login-timeout", "57014", NULL, "timeout"},
     [REASON_IDLE_IN_TRANSACTION] =
         {"idle-in-transaction", "25P03",
          "End a transaction before the program waits for another thing."},
-    [REASON_IDLE] = {"idle", "57P05", NULL},
-    [REASON_MAX_AGE] = {"max-age", "57P01", "Connect again."},
+    [REASON_IDLE] = {"idle", "57P05", NULL, "timeout"},
+    [REASON_MAX_AGE] = {"max-age", "57P01", "Connect again.", "draining"},
     [REASON_SERVER_TIMEOUT] = {"server-timeout", "08006", NULL},
+    [REASON_IMPOSSIBLE] = {"impossible", "53300", NULL, "impossible"},
+    [REASON_NEVER] = {"never", "53300", NULL, "never"},
+    [REASON_BUSY] = {"busy", "53300", NULL, "busy"},
+    [REASON_WHO] = {"who", "28000", NULL, "who"},
 };
 
 const char *refusal_reason_name(enum gate_reason reason) {
@@ -134,6 +139,12 @@ static void refusal_add_sentence(struct words *w, enum gate_reason reason,
       refusal_add(w, "the server does not answer");
       refusal_add_span(w, "within", v->time_ns);
       break;
+    case REASON_IMPOSSIBLE: refusal_add(w, "more than a limit"), refusal_add_why(w, v->why); break;
+    case REASON_NEVER:
+      refusal_add(w, "more than one request may ask for"), refusal_add_why(w, v->why);
+      break;
+    case REASON_BUSY: refusal_add(w, "not free now"), refusal_add_why(w, v->why); break;
+    case REASON_WHO: refusal_add(w, "this user may not ask"), refusal_add_why(w, v->why); break;
     case REASON_KINDS: break;
   }
 }
@@ -190,6 +201,12 @@ static size_t refusal_say_http(const struct refusal_values *values, const char *
   return (size_t)n;
 }
 
+static size_t refusal_say_permit(enum gate_reason reason, const char *words, char *to,
+                                 size_t room) {
+  const char *word = reasons[reason].permit != NULL ? reasons[reason].permit : "draining";
+  return (size_t)snprintf(to, room, "refused %s: %s\n", word, words);
+}
+
 size_t refusal_bytes(enum refuse how, enum gate_reason reason, const struct refusal_values *values,
                      char *to, size_t room) {
   char words[WORDS_MAX];
@@ -200,6 +217,7 @@ size_t refusal_bytes(enum refuse how, enum gate_reason reason, const struct refu
     case REFUSE_POSTGRES: return refusal_say_postgres(reason, words, to, room);
     case REFUSE_REDIS: return refusal_say_redis(reason, words, to, room);
     case REFUSE_HTTP: return refusal_say_http(values, words, to, room);
+    case REFUSE_PERMIT: return refusal_say_permit(reason, words, to, room);
   }
   return 0;
 }

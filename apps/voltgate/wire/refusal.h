@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* How it is said to a client. */
-enum refuse { REFUSE_CLOSE, REFUSE_POSTGRES, REFUSE_REDIS, REFUSE_HTTP };
+enum refuse { REFUSE_CLOSE, REFUSE_POSTGRES, REFUSE_REDIS, REFUSE_HTTP, REFUSE_PERMIT };
 
 enum gate_reason {
   REASON_QUEUE_FULL,
@@ -22,6 +22,10 @@ enum gate_reason {
   REASON_IDLE,
   REASON_MAX_AGE,
   REASON_SERVER_TIMEOUT,
+  REASON_IMPOSSIBLE, /* from here on at a permit gate only: more than a limit */
+  REASON_NEVER,      /* more than one request may ask for */
+  REASON_BUSY,       /* it is not free now, and the client does not wait */
+  REASON_WHO,        /* this user may not ask */
   REASON_KINDS
 };
 

@@ -34,7 +34,9 @@ static void check_words(const char *text) {
 
 static void check_gate(const struct settings *s, const struct gate_settings *g) {
   REQUIRE(settings_gate(s, g->name) == g);
-  REQUIRE(g->listen_count > 0 && g->to != NULL);
+  bool is_permit = g->protocol == PROTOCOL_PERMIT;
+  REQUIRE(g->listen_count > 0 && (g->to == NULL) == is_permit);
+  REQUIRE((g->kinds.count > 0) == is_permit && (is_permit || g->users == NULL));
   REQUIRE(g->limit >= 1 && g->clients >= 1 && g->tenant_default.weight >= 1);
   REQUIRE(g->protocol == PROTOCOL_TCP || (g->refuse != REFUSE_HTTP));
   REQUIRE(g->tls != TLS_MODE_SERVER || (g->tls_cert != NULL && g->tls_key != NULL));

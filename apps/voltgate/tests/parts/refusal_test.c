@@ -61,14 +61,23 @@ static void sentences(void **state) {
 
 static void postgres(void **state) {
   (void)state;
-  static const char *const states[REASON_KINDS] = {
-      [REASON_QUEUE_FULL] = "53300",    [REASON_QUEUE_TIMEOUT] = "53300",
-      [REASON_CLIENTS] = "53300",       [REASON_SHED] = "53300",
-      [REASON_BREAKER] = "08006",       [REASON_CONNECT] = "08006",
-      [REASON_DRAINING] = "57P03",      [REASON_PROTOCOL] = "08P01",
-      [REASON_LOGIN_TIMEOUT] = "57014", [REASON_IDLE_IN_TRANSACTION] = "25P03",
-      [REASON_IDLE] = "57P05",          [REASON_MAX_AGE] = "57P01",
-      [REASON_SERVER_TIMEOUT] = "08006"};
+  static const char *const states[REASON_KINDS] = {[REASON_QUEUE_FULL] = "53300",
+                                                   [REASON_QUEUE_TIMEOUT] = "53300",
+                                                   [REASON_CLIENTS] = "53300",
+                                                   [REASON_SHED] = "53300",
+                                                   [REASON_BREAKER] = "08006",
+                                                   [REASON_CONNECT] = "08006",
+                                                   [REASON_DRAINING] = "57P03",
+                                                   [REASON_PROTOCOL] = "08P01",
+                                                   [REASON_LOGIN_TIMEOUT] = "57014",
+                                                   [REASON_IDLE_IN_TRANSACTION] = "25P03",
+                                                   [REASON_IDLE] = "57P05",
+                                                   [REASON_MAX_AGE] = "57P01",
+                                                   [REASON_SERVER_TIMEOUT] = "08006",
+                                                   [REASON_IMPOSSIBLE] = "53300",
+                                                   [REASON_NEVER] = "53300",
+                                                   [REASON_BUSY] = "53300",
+                                                   [REASON_WHO] = "28000"};
   char at[REFUSAL_MAX];
   for (int i = 0; i < REASON_KINDS; i++) {
     size_t size = refusal_bytes(REFUSE_POSTGRES, (enum gate_reason)i, &some, at, sizeof at);

@@ -297,19 +297,76 @@ static void values_that_are_not_allowed(void **state) {
                "limit = 0\nprotocol = http\nqueue-timeout = 5\nbreaker-retry = 1ms\n"
                "half-close =\ntenant-by = source/33\ntls-required = true\n",
                "FILE:4: limit: '0' is not allowed: want a number from 1 to 1000000\n"
-               "FILE:5: protocol: 'http' is not allowed: want one of tcp, postgres, redis\n"
+               "FILE:5: protocol: 'http' is not allowed: want one of tcp, postgres, redis, permit\n"
                "FILE:6: queue-timeout: '5': a time needs a unit, as 5ms or 5s\n"
                "FILE:7: breaker-retry: '1ms' is not allowed: want a time, as 250ms, 1.5s, 2m or "
                "1h, at least 10ms, at most 365d\n"
                "FILE:8: half-close: '' is not allowed: want one of leave, keep\n"
                "FILE:9: tenant-by: 'source/33' is not allowed: want one of none, source[/1 to 32], "
-               "port, user, database\n"
+               "port, user, database, label\n"
                "FILE:10: tls-required: 'true' is not allowed: want yes or no\n"
                "FILE:10: tls-required: it has no effect without tls = server");
   ini_is_wrong("[gate main]\nlisten=:1, x\nto=db\n",
                "FILE:2: listen: 'x': want :PORT, IPV4:PORT, [IPV6]:PORT, unix:PATH, unix:@NAME or "
                "fd:NAME\n"
                "FILE:3: to: 'db': want HOST:PORT, [IPV6]:PORT or unix:PATH");
+}
+
+static void permit_gates(void **state) {
+  static const char permit[] = "[gate j]\nprotocol=permit\nlisten=unix:/run/j.sock\n";
+  char text[1024];
+  (void)state;
+#define PERMIT_IS_WRONG(lines, words)                   \
+  do {                                                  \
+    snprintf(text, sizeof text, "%s%s", permit, lines); \
+    ini_is_wrong(text, words);                          \
+  } while (0)
+  PERMIT_IS_WRONG("", "FILE:1: gate j: kinds is missing: what there is, as cores=8 memory=16G");
+  PERMIT_IS_WRONG(
+      "kinds=cores\nmost=x=0\n",
+      "FILE:4: kinds: 'cores' is not allowed: want KIND=NUMBER, 1 to 8 of them behind blanks "
+      "or commas, as cores=auto memory=16G; a number is at most 1T\n"
+      "FILE:5: most: 'x=0' is not allowed: want KIND=NUMBER, 1 to 8 of them behind blanks or "
+      "commas, as cores=2 memory=4G; a number is 1 to 1T");
+  PERMIT_IS_WRONG("kinds=a=1,a=2\n", "FILE:4: kinds: 'a=1,a=2': a kind is named twice");
+  PERMIT_IS_WRONG("kinds=gpu=auto\n",
+                  "FILE:4: kinds: 'gpu=auto': only cores and memory can be auto");
+  PERMIT_IS_WRONG("kinds=wait=1\n", "FILE:4: kinds: 'wait=1': this is no name of a kind");
+  PERMIT_IS_WRONG("kinds=a=1\nto=db:1\nlimit=5\nbreaker=1\n",
+                  "FILE:5: to: it has no effect with protocol = permit\n"
+                  "FILE:6: limit: it has no effect with protocol = permit\n"
+                  "FILE:7: breaker: it has no effect with protocol = permit");
+  PERMIT_IS_WRONG("kinds=a=1\nmost=b=1\n",
+                  "FILE:5: most: there is no kind b: gate j does not name it in kinds");
+  PERMIT_IS_WRONG("kinds=a=1\nusers=no-such-user\n",
+                  "FILE:5: users: 'no-such-user': there is no such user");
+  PERMIT_IS_WRONG("kinds=a=1\nusers=0,@no-such\n",
+                  "FILE:5: users: '@no-such': there is no such group");
+  PERMIT_IS_WRONG("kinds=a=1\ntenant-by=source\n",
+                  "FILE:5: tenant-by: with protocol = permit, it is none, user or label");
+  PERMIT_IS_WRONG(
+      "kinds=a=1\nlisten=:1,127.0.0.1:2\n",
+      "FILE:3: listen: '[::]:1': other machines can ask there, and all is sent in the clear: "
+      "want a unix socket, 127.0.0.1, or tls = server");
+  PERMIT_IS_WRONG(
+      "kinds=a=1\nusers=0\nlisten=127.0.0.1:2\n",
+      "FILE:3: listen: '127.0.0.1:2': whose process a client is, is only known at a unix "
+      "socket: that is what users needs");
+  PERMIT_IS_WRONG("kinds=a=1\ntenant-by=user\n[tenant j/no-such-user]\nlimit=1\nkinds=b=1\n",
+                  "FILE:7: limit: it has no effect with protocol = permit: want kinds\n"
+                  "FILE:8: kinds: there is no kind b: gate j does not name it in kinds\n"
+                  "FILE:6: [tenant j/no-such-user]: there is no such user");
+  PERMIT_IS_WRONG(
+      "kinds=a=1\n[voltgate]\ncluster=zk:1\n",
+      "FILE:2: protocol: 'permit': its limits are of one process: gate j cannot be in a "
+      "cluster");
+#undef PERMIT_IS_WRONG
+  ini_is_wrong(
+      GATE "kinds=a=1\nbypass=1\ntenant-by=label\n[tenant main/x]\nkinds=a=1\n",
+      "FILE:4: kinds: it has no effect without protocol = permit\n"
+      "FILE:5: bypass: it has no effect without protocol = permit\n"
+      "FILE:6: tenant-by: 'label': only a request at a gate with protocol = permit has one\n"
+      "FILE:8: kinds: it has no effect without protocol = permit");
 }
 
 static void what_is_given_twice(void **state) {
@@ -851,6 +908,7 @@ int main(void) {
       cmocka_unit_test(tls_is_required_where_it_cannot_be_asked_for),
       cmocka_unit_test(names_that_are_not_known),
       cmocka_unit_test(values_that_are_not_allowed),
+      cmocka_unit_test(permit_gates),
       cmocka_unit_test(what_is_given_twice),
       cmocka_unit_test(what_is_missing),
       cmocka_unit_test(names_that_cannot_be),

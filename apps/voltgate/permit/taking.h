@@ -1,0 +1,59 @@
+/* taking.h: a client of a permit gate: a session without a server. */
+#ifndef VOLTGATE_PERMIT_TAKING_H
+#define VOLTGATE_PERMIT_TAKING_H
+
+#include <volt/select.h>
+
+#include "gate/broker.h"
+#include "session/session.h"
+
+struct taking {
+  struct session_body body; /* first */
+  struct broker_entry entry;
+  volt_select select;     /* of its place in the queue, and of news of that; while it waits */
+  volt_future notified;   /* the news */
+  volt_future *either[2]; /* branches of the select */
+  uint64_t asked_ns, granted_ns;
+  uint64_t deadline_ns; /* while it waits */
+  uint64_t rests_ns;    /* since when it neither holds nor waits */
+  bool may_have_more;   /* in its socket: other tasks run first */
+  bool has_peer;
+  char user[12]; /* its number, for the access log */
+  uint16_t size; /* of bytes */
+  char bytes[PERMIT_LINE_MAX];
+  int result;
+};
+
+static inline bool taking_waits(const struct taking *self) {
+  return self->entry.stand == BROKER_AT_TENANT || self->entry.stand == BROKER_AT_GATE;
+}
+static inline bool taking_holds(const struct taking *self) {
+  return self->entry.stand == BROKER_HOLDS;
+}
+
+/* Say a line. If that fails, how the session ends is set. */
+void taking_say(struct taking *self, struct permit_text *line);
+
+/* Say "refused WORD: ..." and count it; the connection stays. */
+void taking_refuse(struct taking *self, enum gate_reason reason, const char *word,
+                   const char *words);
+
+/* ---- request.c ---- */
+
+/* Do what a line asks for. How the session ends may be set. */
+void taking_do(struct taking *self, const struct permit_request *r);
+
+/* Leave the queue. */
+void taking_unqueue(struct taking *self);
+/* Give back all that it holds. */
+void taking_give_all(struct taking *self);
+/* What it waits for is ready. */
+void taking_ready(struct taking *self);
+/* It has waited too long. */
+void taking_is_late(struct taking *self);
+
+/* ---- listing.c ---- */
+
+void taking_list(struct taking *self);
+
+#endif
