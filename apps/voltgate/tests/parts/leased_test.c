@@ -427,8 +427,9 @@ static void the_limit_is_not_the_gates_to_set(void **state) {
 
 static void a_tenant_with_a_limit_leases_it(void **state) {
   (void)state;
-  struct tenant_settings tenants[] = {{(char *)(uintptr_t) "a.b_c d", 2, 1, 1},
-                                      {(char *)(uintptr_t) "free", 0, 1, 1}};
+  struct tenant_settings tenants[] = {
+      {.name = (char *)(uintptr_t) "a.b_c d", .limit = 2, .weight = 1, .cost = 1},
+      {.name = (char *)(uintptr_t) "free", .limit = 0, .weight = 1, .cost = 1}};
   begin_with(CLUSTER_AWAY_CLOSED, tenants, 2);
   const char *name = "main.a_2eb_5fc_20d";
   assert_int_equal(fakes, 2);
@@ -473,7 +474,8 @@ static void a_tenant_with_a_limit_leases_it(void **state) {
 
 static void clients_that_leave_are_not_wanted(void **state) {
   (void)state;
-  struct tenant_settings tenants[] = {{(char *)(uintptr_t) "a", 2, 1, 1}};
+  struct tenant_settings tenants[] = {
+      {.name = (char *)(uintptr_t) "a", .limit = 2, .weight = 1, .cost = 1}};
   begin_with(CLUSTER_AWAY_CLOSED, tenants, 1);
   for (int i = 0; i < 3; i++) come(i, "a");
   for (int i = 0; i < 3; i++) assert_result(queue_up(i), VOLT_PENDING);
