@@ -41,6 +41,8 @@
  * The end: a recv with n == 0 says that the peer has sent its close_notify. A connection that ends
  * without it was cut off: that is VOLT_TLS_ETRUNCATED, and never an end of data.
  *
+ * A program that waits for its descriptors itself uses volt_tls_try_recv() and its like, which do not wait.
+ *
  * Memory: a stream that waits keeps no record buffers. OpenSSL allocates them when records move;
  * what the socket has no room for is kept, encrypted, until it is sent. Nothing is allocated for a wait. The
  * text of a key is read into memory that is wiped, and OpenSSL wipes keys and buffers of plaintext that
@@ -183,6 +185,8 @@ typedef struct volt_tls {
   volt_latch under_way; /* operations that have begun and not ended */
   char *rest;           /* records that the socket had no room for: bytes from..until; NULL: none */
   uint32_t rest_from, rest_until, rest_room;
+  char *early; /* bytes of volt_tls_feed(): early_from..early_until; NULL: none */
+  uint32_t early_from, early_until;
   VOLT_ATOMIC(uint32_t) uses; /* which operations are under way, a bit for each; and its end */
   int error;                  /* what has ended it, or VOLT_OK */
   int send_error;             /* of the socket */
@@ -196,6 +200,8 @@ typedef struct volt_tls {
   uint8_t has_ended;  /* the peer's close_notify has come */
   uint8_t is_shut;    /* its own was sent, or is in rest */
   VOLT_PLAIN(uint8_t) is_closing;
+  uint8_t gathers;        /* what is written goes to rest, and is sent as one */
+  uint8_t events;         /* of the last try */
   unsigned char area[32]; /* a client's: what its sessions are of */
 } volt_tls;
 VOLT_SIZE_AT_MOST_(volt_tls, 384);
@@ -295,6 +301,57 @@ VOLT_API VOLT_NODISCARD volt_future *volt_tls_close_future(volt_tls_op *op, volt
 /* The same at once, on this thread. No operation may be under way (aborts). Does nothing if *t is
  * all-zero or closed. Threads: the owner. */
 VOLT_API void volt_tls_close(volt_tls *t);
+
+/* Close *t at once, as volt_tls_close(), and do not say the end (close_notify): the peer finds that the
+ * connection was cut off. It is for what was sent in part, or ends for a failure.
+ * What is committed and unsent is thrown away, and what the peer has not received yet may be lost. No
+ * operation may be under way (aborts). Does nothing if *t
+ * is all-zero or closed. Threads: the owner. */
+VOLT_API void volt_tls_cut_off(volt_tls *t);
+
+/* ---- without waiting: for a program that has a loop of its own ----
+ *
+ * Each does what can be done now, and never waits. VOLT_EAGAIN: wait until the descriptor is ready for
+ * volt_tls_events(), such as by volt_fd_ready_future(), and try again. No operation may be under way beside
+ * them (aborts): a stream is used by futures or by tries, one after the other. */
+
+/* Say what the last try on *t has left to wait for, as events of poll(): POLLIN: all that had come is
+ * received; POLLOUT: bytes are committed and unsent, and the next try of any kind sends them before all
+ * else. After VOLT_EAGAIN: what has to be awaited. After VOLT_OK of a handshake or a recv: POLLIN says that
+ * the next recv would find nothing. 0: nothing has to be awaited.
+ * Threads: the owner. */
+VOLT_API unsigned volt_tls_events(const volt_tls *t);
+
+/* Give *t bytes that were received of the peer already: they are read before those of the descriptor.
+ * Once, before the handshake.
+ * from: size bytes, copied. size: 0: nothing is done.
+ * Returns VOLT_OK; VOLT_EINVAL: the handshake has begun, *t has such bytes already, or is closed;
+ *   VOLT_ENOMEM. Threads: the owner. */
+VOLT_API VOLT_NODISCARD int volt_tls_feed(volt_tls *t, const void *from, size_t size);
+
+/* Go on with the handshake. Returns VOLT_OK: it is done; VOLT_EAGAIN; else as
+ * volt_tls_handshake_future(). One that is not gone on with is ended by a close.
+ * Threads: the owner. */
+VOLT_API VOLT_NODISCARD int volt_tls_try_handshake(volt_tls *t);
+
+/* Receive what is there, at most size bytes. *n: how many; 0 with VOLT_OK: the peer has said that it sends
+ * no more.
+ * to: size bytes (0, or NULL: VOLT_EINVAL).
+ * Returns VOLT_OK, VOLT_EAGAIN, else as volt_tls_recv_future(). Threads: the owner. */
+VOLT_API VOLT_NODISCARD int volt_tls_try_recv(volt_tls *t, void *to, size_t size, size_t *n);
+
+/* Commit some of size bytes: up to two records, 32,768 bytes, which go by one call of the socket.
+ * Nothing is committed while an earlier part is unsent. *n: how many are committed, exact whatever the
+ * result is: what is committed is encrypted, and is sent by the next try, so the caller goes on behind it.
+ * from: size bytes; 0: send what is committed; VOLT_OK: nothing of it is left.
+ * Returns VOLT_OK: *n are committed; volt_tls_events() says whether all of it is sent; VOLT_EAGAIN: none is;
+ *   else as volt_tls_send_future(). Threads: the owner. */
+VOLT_API VOLT_NODISCARD int volt_tls_try_send(volt_tls *t, const void *from, size_t size,
+                                              size_t *n);
+
+/* Say that nothing more will be sent (close_notify), behind all that is committed. Returns VOLT_OK: it was
+ * sent; VOLT_EAGAIN; else as volt_tls_shutdown_future(). Threads: the owner. */
+VOLT_API VOLT_NODISCARD int volt_tls_try_shutdown(volt_tls *t);
 
 /* ---- what it is ---- */
 

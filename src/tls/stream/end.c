@@ -71,6 +71,7 @@ void volt_tls_part_(volt_tls *t) {
 
 void volt_tls_free_(volt_tls *t) {
   SSL_free(t->ssl);
+  volt_tls_wire_free_early_(t);
   volt_tls_wire_free_rest_(t);
   volt_tls_context_drop(t->named);
   volt_tls_context_drop(t->context);
@@ -83,17 +84,26 @@ void volt_tls_free_(volt_tls *t) {
   (void)volt_fetch_or_relaxed(&t->uses, VOLT_TLS_CLOSES_);
 }
 
-void volt_tls_close(volt_tls *t) {
+/* Close it at once. */
+static void end_close(volt_tls *t, bool says_end, const char *operation) {
   if (!t->context) return;
   uint32_t count = volt_latch_count(&t->under_way);
-  VOLT_CHECK(count == 0, "volt_tls_close", "%p: %u operations are under way", (void *)t, count);
+  VOLT_CHECK(count == 0, operation, "%p: %u operations are under way", (void *)t, count);
   /* tls:S1 <- tls:E1: what the last operation has done */
   (void)volt_load_acquire(&t->uses);
   int before = errno;
-  volt_tls_part_(t);
+  if (says_end) volt_tls_part_(t);
   volt_fd_close(t->fd);
   volt_tls_free_(t);
   errno = before;
+}
+
+void volt_tls_close(volt_tls *t) {
+  end_close(t, true, "volt_tls_close");
+}
+
+void volt_tls_cut_off(volt_tls *t) {
+  end_close(t, false, "volt_tls_cut_off");
 }
 
 /* ---- a session ---- */

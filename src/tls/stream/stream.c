@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stream.h"
@@ -109,6 +110,18 @@ int volt_tls_init(volt_tls *t, volt_tls_context *context, volt_fd *d, const char
   if (result != VOLT_OK) volt_tls_free_(t);
   errno = before;
   return result;
+}
+
+int volt_tls_feed(volt_tls *t, const void *from, size_t size) {
+  bool may = t->ssl && t->stage == VOLT_TLS_NEW_ && !t->early && size <= UINT32_MAX;
+  if (!may || (size > 0 && !from)) return VOLT_EINVAL;
+  if (size == 0) return VOLT_OK;
+  t->early = (char *)malloc(size);
+  if (!t->early) return VOLT_ENOMEM;
+  memcpy(t->early, from, size);
+  t->early_from = 0;
+  t->early_until = (uint32_t)size;
+  return VOLT_OK;
 }
 
 /* ---- which context ---- */

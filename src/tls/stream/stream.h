@@ -8,17 +8,20 @@
  * Writing never waits inside OpenSSL: the BIO takes all, and what the socket has no room for stays in
  * `rest`. So SSL_write() either encrypts nothing or commits a record, no call has to be repeated with
  * the same bytes (which a cancel may have taken away), and a record that is committed is sent by
- * whatever operation comes next. Records of control (an answer to a KeyUpdate, an alert) go the same
+ * whatever operation comes next. Two records of one send are gathered in `rest`, and go by one call. Records of control (an answer to a KeyUpdate, an alert) go the same
  * way, also if recv makes them.
  *
- * An operation is a loop: take the lock; make one step, which does not wait; release the lock; if the
+ * An operation that is a future is a loop: take the lock; make one step, which does not wait; release the lock; if the
  * step says VOLT_EAGAIN, await that the socket is ready for what the step has named. What it awaits
  * moves nothing, so a cancel there undoes nothing.
+ *
+ * A try (tls_try.c) is one step, without the lock: no operation is under way beside it. What the step would
+ * await is kept in `events`, for the caller, which waits.
  *
  *   operation   uses       a step                                            it awaits
  *   handshake   both       SSL_do_handshake(), then rest is sent             in; out while rest
  *   recv        RECEIVES   rest is tried once; SSL_read()                    in; out while rest
- *   send        SENDS      rest is sent; SSL_write(), one record             out; in (R7)
+ *   send        SENDS      rest is sent; SSL_write(), a record or two        out; in (R7)
  *   shutdown    SENDS      rest is sent; SSL_shutdown()                      out; in (R7)
  *   close       CLOSES     close_notify is tried; descriptor; under_way      -
  *
@@ -33,7 +36,7 @@
  *   I3  The bytes on the wire are the records in the order in which OpenSSL has made them: what is
  *       written while rest is not empty goes behind it.
  *   I4  rest is at most REST_MAX and the answers to what one read of the socket has had: a send adds to
- *       none, and the BIO does not read while it has more than REST_MAX. So a peer that sends
+ *       none, and is less than REST_MAX, and the BIO does not read while it has more than that. So a peer that sends
  *       KeyUpdates, and does not read the answers, does not make it grow. Nor does a peer keep a step
  *       going by records that have no data: after READS reads the BIO says that there is no more, and
  *       the step ends as VOLT_PENDING, with a yield: others run, and deadlines are seen.
@@ -85,7 +88,26 @@ enum {
 };
 
 /* READS: of the socket in one step, each of a record and what is behind it. */
-enum { VOLT_TLS_RECORD_ = 16384, VOLT_TLS_REST_MAX_ = 32768, VOLT_TLS_READS_ = 4 };
+enum { VOLT_TLS_RECORD_ = 16384, VOLT_TLS_REST_MAX_ = 49152, VOLT_TLS_READS_ = 4 };
+
+/* volt_tls_op.kind */
+enum {
+  VOLT_TLS_OP_HANDSHAKE_,
+  VOLT_TLS_OP_RECV_,
+  VOLT_TLS_OP_SEND_, /* one record */
+  VOLT_TLS_OP_SEND_ALL_,
+  VOLT_TLS_OP_SHUTDOWN_,
+  VOLT_TLS_OP_CLOSE_,
+  VOLT_TLS_OP_SEND_SOME_ /* a record or two: of a try */
+};
+
+/* ---- step.c. Under the lock, or where no operation is under way ---- */
+
+/* One step of an operation. ctx: decision, in; yield, out.
+ * Returns VOLT_EAGAIN: *events are to be awaited; VOLT_PENDING: another step may find more, and others are
+ * to run before, or a select has decided against it; else its result: then *events are what is to be
+ * awaited before a step of the same kind, 0: nothing. */
+int volt_tls_step_(volt_tls_op *op, volt_ctx *ctx, unsigned *events);
 
 /* ---- wire.c. Under the lock ---- */
 
@@ -96,6 +118,9 @@ bool volt_tls_wire_(volt_tls *t);
 void volt_tls_wire_flush_(volt_tls *t);
 
 void volt_tls_wire_free_rest_(volt_tls *t);
+
+/* Forget the bytes that had come before. */
+void volt_tls_wire_free_early_(volt_tls *t);
 
 static inline uint32_t volt_tls_rest_(const volt_tls *t) {
   return t->rest_until - t->rest_from;

@@ -2,30 +2,22 @@
  *
  * Labels: tls */
 #include <errno.h>
-#include <openssl/err.h>
-#include <poll.h>
 
 #include "../../core/future/future_ops.h"
 #include "../../core/inspect/describe.h"
 #include "../../core/os/check.h"
 #include "stream.h"
 
-/* volt_tls_op.kind */
-enum { TLS_OP_HANDSHAKE, TLS_OP_RECV, TLS_OP_SEND, TLS_OP_SEND_ALL, TLS_OP_SHUTDOWN, TLS_OP_CLOSE };
-
 /* volt_tls_op.waits: what for */
 enum { TLS_OP_NOTHING, TLS_OP_LOCK, TLS_OP_SOCKET, TLS_OP_DESCRIPTOR, TLS_OP_OTHERS };
 
-/* How many records in one poll: others are to run, too. */
-enum { TLS_OP_RECORDS = 16 };
-
 static const uint8_t tls_op_uses[] = {
-    [TLS_OP_HANDSHAKE] = VOLT_TLS_RECEIVES_ | VOLT_TLS_SENDS_,
-    [TLS_OP_RECV] = VOLT_TLS_RECEIVES_,
-    [TLS_OP_SEND] = VOLT_TLS_SENDS_,
-    [TLS_OP_SEND_ALL] = VOLT_TLS_SENDS_,
-    [TLS_OP_SHUTDOWN] = VOLT_TLS_SENDS_,
-    [TLS_OP_CLOSE] = VOLT_TLS_CLOSES_,
+    [VOLT_TLS_OP_HANDSHAKE_] = VOLT_TLS_RECEIVES_ | VOLT_TLS_SENDS_,
+    [VOLT_TLS_OP_RECV_] = VOLT_TLS_RECEIVES_,
+    [VOLT_TLS_OP_SEND_] = VOLT_TLS_SENDS_,
+    [VOLT_TLS_OP_SEND_ALL_] = VOLT_TLS_SENDS_,
+    [VOLT_TLS_OP_SHUTDOWN_] = VOLT_TLS_SENDS_,
+    [VOLT_TLS_OP_CLOSE_] = VOLT_TLS_CLOSES_,
 };
 
 static volt_tls_op *tls_op_of(volt_future *f) {
@@ -38,172 +30,6 @@ static volt_future *tls_op_awaits(volt_tls_op *op) {
   return is_plain ? &op->on.lock : &op->on.ready.as.future;
 }
 
-/* ---- steps, under the lock. VOLT_EAGAIN: *events are to be awaited; VOLT_PENDING: poll again ---- */
-
-/* What is awaited by a step that wants to receive. I4 */
-static unsigned tls_op_in(const volt_tls *t) {
-  if (volt_tls_rest_(t) > VOLT_TLS_REST_MAX_) return POLLOUT;
-  return t->rest ? POLLIN | POLLOUT : POLLIN;
-}
-
-/* What has ended the stream for all operations, or VOLT_OK. */
-static int tls_op_refuses(const volt_tls *t) {
-  if (t->is_closing) return VOLT_ECLOSED; /* R3 */
-  /* relaxed, by tls:B1: a handshake that was cancelled has ended before this began */
-  if (volt_load_relaxed(&t->uses) & VOLT_TLS_DROPPED_) return VOLT_ECANCELED;
-  return VOLT_OK;
-}
-
-/* The handshake is done: whether what is in rest is not a part of it. A client that does not receive yet
- * may have no room for tickets. */
-static bool tls_op_has_tickets_only(const volt_tls *t) {
-  return t->is_server && SSL_version(t->ssl) == TLS1_3_VERSION;
-}
-
-static int tls_op_shake(volt_tls_op *op, unsigned *events) {
-  volt_tls *t = op->stream;
-  if (t->error != VOLT_OK) return t->error;
-  if (t->stage == VOLT_TLS_OPEN_) return VOLT_EINVAL;
-  int result = VOLT_OK;
-  t->stage = VOLT_TLS_HANDSHAKE_;
-  if (!SSL_is_init_finished(t->ssl)) {
-    int returned = SSL_do_handshake(t->ssl);
-    if (returned != 1) result = volt_tls_failed_(t, returned);
-    if (returned != 1 && result == VOLT_OK) {
-      result = t->error = VOLT_TLS_EPROTOCOL;
-      t->why = "the peer has sent its end in the handshake";
-    }
-    volt_tls_wire_flush_(t);
-  }
-  bool goes_on = result == VOLT_OK || result == VOLT_EAGAIN;
-  if (goes_on && t->send_error != VOLT_OK) { /* no answer comes */
-    result = t->error = t->send_error;
-    t->why = volt_strerror(result);
-  }
-  if (result == VOLT_EAGAIN) *events = tls_op_in(t);
-  if (result != VOLT_OK) return result;
-  *events = POLLOUT;
-  if (t->rest && !tls_op_has_tickets_only(t)) return VOLT_EAGAIN;
-  t->stage = VOLT_TLS_OPEN_;
-  return VOLT_OK;
-}
-
-/* In a select the decision is taken before the end, which is the last access to the stream: one that has
- * lost is pending, and its cancel ends the stream. */
-static int tls_op_handshake(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
-  int result = tls_op_shake(op, events);
-  if (result == VOLT_EAGAIN || volt_may_take_effect_(ctx->decision)) return result;
-  return VOLT_PENDING;
-}
-
-/* R1: find out whether there is something to read, and leave it. */
-static int tls_op_peek(volt_tls *t) {
-  char byte;
-  size_t got;
-  if (SSL_peek_ex(t->ssl, &byte, 1, &got) == 1) return VOLT_OK;
-  return volt_tls_failed_(t, 0);
-}
-
-/* Read what is there. Returns VOLT_OK also if a failure comes behind some bytes: the next one finds
- * it. */
-static int tls_op_read(volt_tls_op *op) {
-  volt_tls *t = op->stream;
-  int result = VOLT_OK;
-  while (op->n < op->size && result == VOLT_OK) {
-    size_t got = 0;
-    if (SSL_read_ex(t->ssl, (char *)op->to + op->n, op->size - op->n, &got) != 1) {
-      result = volt_tls_failed_(t, 0);
-      break;
-    }
-    op->n += got; /* I2 */
-    if (!SSL_has_pending(t->ssl)) break;
-  }
-  return op->n > 0 ? (int)VOLT_OK : result;
-}
-
-static int tls_op_recv(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
-  volt_tls *t = op->stream;
-  if (t->stage != VOLT_TLS_OPEN_) return t->error != VOLT_OK ? t->error : (int)VOLT_EINVAL;
-  *events = POLLOUT;
-  if (volt_tls_rest_(t) > VOLT_TLS_REST_MAX_) return VOLT_EAGAIN; /* I4 */
-  bool knows = t->has_ended || t->error != VOLT_OK;
-  int result = VOLT_OK;
-  if (ctx->decision && !knows) result = tls_op_peek(t);
-  if (result != VOLT_EAGAIN && !volt_may_take_effect_(ctx->decision)) return VOLT_PENDING;
-  if (t->has_ended) return VOLT_OK;
-  if (t->error != VOLT_OK) return t->error;
-  if (result != VOLT_EAGAIN) result = tls_op_read(op);
-  *events = tls_op_in(t);
-  return result;
-}
-
-/* Encrypt one record. Half a message of the peer's own (a session ticket, a KeyUpdate) has to be received
- * before: VOLT_EAGAIN. */
-static int tls_op_write(volt_tls_op *op) {
-  volt_tls *t = op->stream;
-  size_t left = op->size - op->n, got = 0;
-  if (left > VOLT_TLS_RECORD_) left = VOLT_TLS_RECORD_;
-  int result = volt_tls_send_begin_(t);
-  if (result != VOLT_OK) return result;
-  if (SSL_write_ex(t->ssl, (const char *)op->from + op->n, left, &got) == 1) {
-    op->n += got; /* I2 */
-    return VOLT_OK;
-  }
-  result = volt_tls_failed_(t, 0);
-  if (result != VOLT_OK && result != VOLT_EAGAIN) return result;
-  t->why = "OpenSSL does not write";
-  return t->error = VOLT_TLS_EPROTOCOL; /* nothing that is allowed makes a write wait now */
-}
-
-static int tls_op_send(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
-  volt_tls *t = op->stream;
-  if (t->stage != VOLT_TLS_OPEN_) return t->error != VOLT_OK ? t->error : (int)VOLT_EINVAL;
-  *events = POLLOUT;
-  for (int records = 0; records < TLS_OP_RECORDS; records++) {
-    if (t->send_error != VOLT_OK) return t->send_error;
-    if (t->rest) return VOLT_EAGAIN;
-    if (op->n == op->size || (op->kind == TLS_OP_SEND && op->n > 0)) return VOLT_OK;
-    if (t->error != VOLT_OK) return t->error;
-    if (t->is_shut) return VOLT_ECLOSED;
-    int result = tls_op_write(op);
-    if (result == VOLT_EAGAIN) *events = tls_op_in(t);
-    if (result != VOLT_OK) return result;
-  }
-  ctx->yield = true;
-  return VOLT_PENDING;
-}
-
-static int tls_op_shutdown(volt_tls_op *op, unsigned *events) {
-  volt_tls *t = op->stream;
-  if (t->stage != VOLT_TLS_OPEN_) return t->error != VOLT_OK ? t->error : (int)VOLT_EINVAL;
-  *events = POLLOUT;
-  int result = t->rest ? (int)VOLT_OK : volt_tls_send_end_(t);
-  if (t->send_error != VOLT_OK) return t->send_error;
-  if (t->rest) return VOLT_EAGAIN;
-  if (result == VOLT_EAGAIN) *events = tls_op_in(t);
-  return result;
-}
-
-static int tls_op_step(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
-  volt_tls *t = op->stream;
-  int result = tls_op_refuses(t);
-  if (result != VOLT_OK) return result;
-  t->is_drained = 0;
-  t->reads = 0;
-  t->is_cut = 0;
-  volt_tls_wire_flush_(t);
-  ERR_clear_error();
-  switch (op->kind) {
-    case TLS_OP_HANDSHAKE: result = tls_op_handshake(op, ctx, events); break;
-    case TLS_OP_RECV: result = tls_op_recv(op, ctx, events); break;
-    case TLS_OP_SHUTDOWN: result = tls_op_shutdown(op, events); break;
-    default: result = tls_op_send(op, ctx, events); break;
-  }
-  if (result != VOLT_EAGAIN || !t->is_cut) return result;
-  ctx->yield = true;
-  return VOLT_PENDING;
-}
-
 /* ---- begin and end ---- */
 
 /* It does not begin: give up what it has of the stream. Returns result. */
@@ -211,14 +37,15 @@ static int tls_op_retreat(volt_tls_op *op, uint32_t bits, int result) {
   volt_tls *t = op->stream;
   /* relaxed, no data: it has done nothing */
   (void)volt_fetch_and_relaxed(&t->uses, ~bits);
-  if (op->kind != TLS_OP_CLOSE) volt_latch_count_down(&t->under_way, 1);
+  if (op->kind != VOLT_TLS_OP_CLOSE_) volt_latch_count_down(&t->under_way, 1);
   return result;
 }
 
 static int tls_op_begin(volt_tls_op *op) {
   volt_tls *t = op->stream;
-  bool closes = op->kind == TLS_OP_CLOSE;
-  bool is_wrong = op->kind == TLS_OP_RECV ? op->size == 0 || !op->to : op->size > 0 && !op->from;
+  bool closes = op->kind == VOLT_TLS_OP_CLOSE_;
+  bool is_wrong =
+      op->kind == VOLT_TLS_OP_RECV_ ? op->size == 0 || !op->to : op->size > 0 && !op->from;
   if (is_wrong) return VOLT_EINVAL;
   uint32_t bits = tls_op_uses[op->kind];
   if (!closes) volt_latch_add(&t->under_way, 1); /* R6 */
@@ -239,7 +66,7 @@ static int tls_op_end(volt_tls_op *op, int result) {
   volt_tls *t = op->stream;
   uint32_t bits = tls_op_uses[op->kind];
   op->has_begun = 0;
-  /* tls:E1 <-> tls:B1, tls:S1, tls:S2: the next operation, and the owner, see what this one has done */
+  /* tls:E1 <-> tls:B1, tls:S1, tls:S2, tls:S3: the next operation, and the owner, see what this one has done */
   (void)volt_fetch_and_acq_rel(&t->uses, ~bits);
   volt_latch_count_down(&t->under_way, 1);
   return result;
@@ -247,7 +74,7 @@ static int tls_op_end(volt_tls_op *op, int result) {
 
 /* A handshake that was not used. */
 static void tls_op_drop_handshake(volt_tls_op *op) {
-  if (op->kind != TLS_OP_HANDSHAKE) return;
+  if (op->kind != VOLT_TLS_OP_HANDSHAKE_) return;
   /* relaxed, no data: only the bit itself counts, and tls:E1 comes behind it */
   (void)volt_fetch_or_relaxed(&op->stream->uses, VOLT_TLS_DROPPED_);
 }
@@ -273,7 +100,7 @@ static int tls_op_poll_awaited(volt_tls_op *op, volt_ctx *ctx) {
 static int tls_op_locked(volt_tls_op *op, volt_ctx *ctx) {
   unsigned events = 0;
   int before = errno; /* OpenSSL may set it */
-  int result = tls_op_step(op, ctx, &events);
+  int result = volt_tls_step_(op, ctx, &events);
   errno = before;
   volt_mutex_unlock(&op->stream->lock);
   if (result != VOLT_EAGAIN) return result;
@@ -454,12 +281,12 @@ static bool tls_op_cancel_close(volt_future *f) {
   }
 
 static const volt_future_ops_ tls_op_tables[] = {
-    [TLS_OP_HANDSHAKE] = TLS_OP_TABLE("volt_tls_handshake", tls_op_poll, tls_op_cancel),
-    [TLS_OP_RECV] = TLS_OP_TABLE("volt_tls_recv", tls_op_poll, tls_op_cancel),
-    [TLS_OP_SEND] = TLS_OP_TABLE("volt_tls_send", tls_op_poll, tls_op_cancel),
-    [TLS_OP_SEND_ALL] = TLS_OP_TABLE("volt_tls_send_all", tls_op_poll, tls_op_cancel),
-    [TLS_OP_SHUTDOWN] = TLS_OP_TABLE("volt_tls_shutdown", tls_op_poll, tls_op_cancel),
-    [TLS_OP_CLOSE] = TLS_OP_TABLE("volt_tls_close", tls_op_poll_close, tls_op_cancel_close),
+    [VOLT_TLS_OP_HANDSHAKE_] = TLS_OP_TABLE("volt_tls_handshake", tls_op_poll, tls_op_cancel),
+    [VOLT_TLS_OP_RECV_] = TLS_OP_TABLE("volt_tls_recv", tls_op_poll, tls_op_cancel),
+    [VOLT_TLS_OP_SEND_] = TLS_OP_TABLE("volt_tls_send", tls_op_poll, tls_op_cancel),
+    [VOLT_TLS_OP_SEND_ALL_] = TLS_OP_TABLE("volt_tls_send_all", tls_op_poll, tls_op_cancel),
+    [VOLT_TLS_OP_SHUTDOWN_] = TLS_OP_TABLE("volt_tls_shutdown", tls_op_poll, tls_op_cancel),
+    [VOLT_TLS_OP_CLOSE_] = TLS_OP_TABLE("volt_tls_close", tls_op_poll_close, tls_op_cancel_close),
 };
 
 static volt_future *tls_op_make(volt_tls_op *op, volt_tls *t, uint8_t kind, size_t size) {
@@ -475,31 +302,31 @@ static volt_future *tls_op_make(volt_tls_op *op, volt_tls *t, uint8_t kind, size
 }
 
 volt_future *volt_tls_handshake_future(volt_tls_op *op, volt_tls *t) {
-  return tls_op_make(op, t, TLS_OP_HANDSHAKE, 0);
+  return tls_op_make(op, t, VOLT_TLS_OP_HANDSHAKE_, 0);
 }
 
 volt_future *volt_tls_recv_future(volt_tls_op *op, volt_tls *t, void *to, size_t size) {
-  volt_future *f = tls_op_make(op, t, TLS_OP_RECV, size);
+  volt_future *f = tls_op_make(op, t, VOLT_TLS_OP_RECV_, size);
   op->to = to;
   return f;
 }
 
 volt_future *volt_tls_send_future(volt_tls_op *op, volt_tls *t, const void *from, size_t size) {
-  volt_future *f = tls_op_make(op, t, TLS_OP_SEND, size);
+  volt_future *f = tls_op_make(op, t, VOLT_TLS_OP_SEND_, size);
   op->from = from;
   return f;
 }
 
 volt_future *volt_tls_send_all_future(volt_tls_op *op, volt_tls *t, const void *from, size_t size) {
-  volt_future *f = tls_op_make(op, t, TLS_OP_SEND_ALL, size);
+  volt_future *f = tls_op_make(op, t, VOLT_TLS_OP_SEND_ALL_, size);
   op->from = from;
   return f;
 }
 
 volt_future *volt_tls_shutdown_future(volt_tls_op *op, volt_tls *t) {
-  return tls_op_make(op, t, TLS_OP_SHUTDOWN, 0);
+  return tls_op_make(op, t, VOLT_TLS_OP_SHUTDOWN_, 0);
 }
 
 volt_future *volt_tls_close_future(volt_tls_op *op, volt_tls *t) {
-  return tls_op_make(op, t, TLS_OP_CLOSE, 0);
+  return tls_op_make(op, t, VOLT_TLS_OP_CLOSE_, 0);
 }

@@ -7,12 +7,20 @@
 
 #include "stream.h"
 
+/* Two records, with their heads and ends. */
+enum { WIRE_GATHER_ROOM = 2 * VOLT_TLS_RECORD_ + 2048 };
+
 void volt_tls_wire_free_rest_(volt_tls *t) {
   free(t->rest);
   t->rest = NULL;
   t->rest_from = 0;
   t->rest_until = 0;
   t->rest_room = 0;
+}
+
+void volt_tls_wire_free_early_(volt_tls *t) {
+  free(t->early);
+  t->early = NULL;
 }
 
 /* The socket takes no more: what is sent from now on goes nowhere. To receive may still be possible. */
@@ -45,10 +53,12 @@ void volt_tls_wire_flush_(volt_tls *t) {
   if (t->rest_from == t->rest_until) volt_tls_wire_free_rest_(t); /* I5 */
 }
 
-/* Have room for size bytes more. It grows by doubling: many small records cost no more than few. */
+/* Have room for size bytes more. It grows by doubling: many small records cost no more than few. Where
+ * records are gathered, there is room for both at once. */
 static bool wire_grow(volt_tls *t, size_t size) {
   if (t->rest && size <= t->rest_room - t->rest_until) return true;
   size_t before = volt_tls_rest_(t), room = before > 0 ? 2 * (before + size) : size;
+  if (t->gathers && room < WIRE_GATHER_ROOM) room = WIRE_GATHER_ROOM;
   char *rest = (char *)malloc(room);
   if (!rest) return false;
   if (before > 0) memcpy(rest, t->rest + t->rest_from, before);
@@ -75,7 +85,7 @@ static int wire_write(BIO *bio, const char *from, int size) {
   volt_tls *t = (volt_tls *)BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
   if (size <= 0) return 0;
-  size_t n = t->rest ? 0 : wire_put(t, from, (size_t)size); /* I3 */
+  size_t n = t->rest || t->gathers ? 0 : wire_put(t, from, (size_t)size); /* I3 */
   if (n < (size_t)size && t->send_error == VOLT_OK) wire_keep(t, from + n, (size_t)size - n);
   return size;
 }
@@ -90,10 +100,20 @@ static bool wire_may_read(volt_tls *t) {
   return !t->is_cut;
 }
 
+/* What had come before the stream began. */
+static int wire_read_early(volt_tls *t, char *to, size_t size) {
+  size_t left = t->early_until - t->early_from, n = left < size ? left : size;
+  memcpy(to, t->early + t->early_from, n);
+  t->early_from += (uint32_t)n;
+  if (t->early_from == t->early_until) volt_tls_wire_free_early_(t);
+  return (int)n;
+}
+
 static int wire_read(BIO *bio, char *to, int size) {
   volt_tls *t = (volt_tls *)BIO_get_data(bio);
   BIO_clear_retry_flags(bio);
   if (size <= 0 || t->has_eof) return 0;
+  if (t->early) return wire_read_early(t, to, (size_t)size);
   size_t n = 0;
   int result = VOLT_EAGAIN;
   if (wire_may_read(t)) {

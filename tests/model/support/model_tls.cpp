@@ -1,4 +1,4 @@
-// model_tls.cpp: see model_tls.hpp; OpenSSL, and the parts of a stream beside tls_op.c and end.c.
+// model_tls.cpp: see model_tls.hpp; OpenSSL, and the parts of a stream beside tls_op.c, step.c and end.c.
 #include "model_tls.hpp"
 
 #include <sys/socket.h>
@@ -164,6 +164,9 @@ void SSL_SESSION_free(SSL_SESSION *) {
 void volt_tls_wire_flush_(volt_tls *t) {
   size_t n = 0;
   if (t->rest && volt_fd_try_send(t->fd, t->rest, 1, 0, &n) == VOLT_OK) t->rest = nullptr;
+}
+
+void volt_tls_wire_free_early_(volt_tls *) {
 }
 
 void volt_tls_wire_free_rest_(volt_tls *t) {

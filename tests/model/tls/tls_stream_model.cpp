@@ -1,7 +1,7 @@
 // tls_stream_model: operations of a TLS stream beside each other, beside cancels, selects, a session that is saved, and a close.
 // Checks stream.h I1, I2, R1 to R4, R6, R7.
 // PROGRAM: tls BATCH 2 MUTANTS SUPPORT model_tls.cpp model_io.cpp DEFINES tls small_sections
-// PROGRAM: tls SOURCES tls_op.c end.c op.c whole.c fd.c close.c call.c make.c watched.c select.c mutex.c bypass.c latch.c
+// PROGRAM: tls SOURCES tls_op.c step.c end.c op.c whole.c fd.c close.c call.c make.c watched.c select.c mutex.c bypass.c latch.c
 // PROGRAM: tls SOURCES channel DEFINES -DVOLT_CHAN_POSITION_BITS_=3
 #include "blocker.hpp"
 #include "model_tls.hpp"
