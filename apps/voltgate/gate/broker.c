@@ -329,7 +329,7 @@ bool broker_has_kinds(const struct broker *b, const struct gate_settings *s) {
   return are_same;
 }
 
-void broker_set(struct broker *b, const struct gate_settings *s) {
+bool broker_set(struct broker *b, const struct gate_settings *s) {
   broker_lock(b);
   for (uint32_t i = 0; i < b->kinds; i++) {
     const uint64_t *limit = kinds_find(&s->kinds, b->names[i]);
@@ -337,7 +337,7 @@ void broker_set(struct broker *b, const struct gate_settings *s) {
   }
   bool is_whole = broker_set_tenants(b, s);
   broker_unlock(b);
-  if (!is_whole) log_line(LOG_ERROR, s->name, "no memory for tenants");
+  return is_whole;
 }
 
 void broker_set_limit(struct broker *b, unsigned kind, uint64_t limit) {

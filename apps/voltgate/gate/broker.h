@@ -70,8 +70,9 @@ struct broker *broker_new(struct gate *g, const struct gate_settings *s);
 void broker_free(
     struct broker *b); /* NULL is fine; no client may be left, and no task of the gate */
 
-/* New settings hold from now on. Their kinds are those of the broker. */
-void broker_set(struct broker *b, const struct gate_settings *s);
+/* New settings hold from now on. Their kinds are those of the broker. Returns false: no memory for a new
+ * tenant, which has no limit of its own then. */
+bool broker_set(struct broker *b, const struct gate_settings *s);
 
 /* Whether these settings have the kinds of the broker. */
 bool broker_has_kinds(const struct broker *b, const struct gate_settings *s);
@@ -153,6 +154,8 @@ struct broker_view {
   } of[VOLT_BUDGET_KINDS];
 };
 void broker_read_view(struct broker *b, struct broker_view *v);
+/* How many clients hold something. */
+uint32_t broker_holders(struct broker *b);
 
 /* ---- of broker.c and broker_queue.c ---- */
 

@@ -296,6 +296,13 @@ size_t broker_look(struct broker *b, bool are_holders, struct broker_seen *to, s
   return count;
 }
 
+uint32_t broker_holders(struct broker *b) {
+  broker_lock(b);
+  uint32_t holders = b->lists[BROKER_HOLDS].count;
+  broker_unlock(b);
+  return holders;
+}
+
 void broker_read_view(struct broker *b, struct broker_view *v) {
   volt_budget_state state;
   broker_lock(b);

@@ -83,9 +83,9 @@ bool gate_set(struct gate *g, const struct gate_settings *settings) {
   atomic_store_explicit(&g->settings, settings, memory_order_release);
   gate_set_queue(g, settings->queue);
   if (g->broker) {
-    broker_set(g->broker, settings);
+    bool is_whole = broker_set(g->broker, settings);
     gate_tell(g);
-    return true;
+    return is_whole;
   }
   struct tenants *tenants = gate_tenants(g);
   bool is_fine = true;
@@ -116,6 +116,7 @@ void gate_set_queue(struct gate *g, uint32_t bound) {
 }
 
 uint32_t gate_held(const struct gate *g) {
+  if (g->broker) return broker_holders(g->broker);
   int64_t held = (int64_t)volt_sem_limit(&g->permits) + volt_sem_excess(&g->permits) -
                  volt_sem_available(&g->permits) -
                  atomic_load_explicit(&g->away, memory_order_relaxed);

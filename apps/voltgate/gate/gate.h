@@ -67,9 +67,11 @@ static inline struct lease *gate_lease(const struct gate *g) {
   return atomic_load_explicit(&g->lease, memory_order_acquire);
 }
 
-/* The limit as it is shown: with a lease that of all gates together. */
+/* The limit as it is shown: with a lease that of all gates together; of a permit gate, which has one for each
+ * kind, 0. */
 static inline uint32_t gate_limit(const struct gate *g) {
   const struct lease *lease = gate_lease(g);
+  if (g->broker) return 0;
   return lease ? gate_lease_limit(lease) : volt_sem_limit(&g->permits);
 }
 
@@ -94,7 +96,8 @@ bool gate_set(struct gate *g, const struct gate_settings *settings);
 void gate_set_limit(struct gate *g, uint32_t limit);
 void gate_set_queue(struct gate *g, uint32_t bound);
 
-/* Permits that are held: what the limit says, and the excess, without what is free. A snapshot. */
+/* Permits that are held: what the limit says, and the excess, without what is free; of a permit gate, clients
+ * that hold something. A snapshot. */
 uint32_t gate_held(const struct gate *g);
 
 /* Wake the clients that wait, because something has changed that they have to look at. */

@@ -7,6 +7,8 @@
 #include "config/kinds.h"
 #include "permit/taking.h"
 
+enum { TAKING_WORDS = 230 }; /* of a refusal: with its word below 256 bytes */
+
 static struct broker *taking_broker(const struct taking *self) {
   return self->body.session->gate->broker;
 }
@@ -165,12 +167,11 @@ static bool taking_is_modest(struct taking *self, const struct permit_amounts *a
 
 static void taking_refuse_kind(struct taking *self, const char *kind) {
   const struct broker *b = taking_broker(self);
-  char words[PERMIT_LINE_MAX];
-  int n = snprintf(words, sizeof words, "there is no kind %s here, but", kind);
-  for (uint32_t i = 0; i < b->kinds; i++) {
-    n += snprintf(words + n, sizeof words - (size_t)n, " %s", b->names[i]);
-  }
-  taking_refuse(self, REASON_PROTOCOL, "kind", words);
+  struct permit_text words = {.size = 0};
+  permits_say(&words, "there is no kind %s here, but", kind);
+  for (uint32_t i = 0; i < b->kinds; i++) permits_say(&words, " %s", b->names[i]);
+  words.bytes[words.size < TAKING_WORDS ? words.size : TAKING_WORDS] = '\0';
+  taking_refuse(self, REASON_PROTOCOL, "kind", words.bytes);
 }
 
 /* Until when it may wait. */

@@ -12,7 +12,7 @@ enum {
   PERMIT_LINE_MAX = 1024, /* bytes, with its end; of either side */
   PERMIT_KINDS = 8,
   PERMIT_KIND_BYTES = 32,    /* of a kind's name, with its zero */
-  PERMIT_LABEL_BYTES = 128,  /* with the zero; what is longer is cut */
+  PERMIT_LABEL_BYTES = 129,  /* with the zero; what is longer is cut */
   PERMIT_COMMAND_BYTES = 256 /* the same */
 };
 

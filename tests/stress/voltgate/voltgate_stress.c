@@ -6,6 +6,7 @@
 #include <volt/time.h>
 
 #include "gate/admission.h"
+#include "process/log.h"
 #include "subject.h"
 
 enum { TASKS = 12, THREADS = 4, NAMES = 4 };
@@ -29,6 +30,10 @@ const struct tenant_settings *settings_tenant(const struct gate_settings *g, con
     if (strcmp(g->tenants[i].name, name) == 0) return &g->tenants[i];
   }
   return &g->tenant_default;
+}
+
+void log_line(enum log_level level, const char *to, const char *format, ...) {
+  (void)level, (void)to, (void)format; /* nothing is said here */
 }
 
 /* ---- a client ---- */
