@@ -5,6 +5,7 @@
  * back in an answer but numbers that were read from it. */
 #include "admin/answer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <volt/sight.h>
 
@@ -16,6 +17,7 @@
 #include "admin/status.h"
 #include "cluster/cluster.h"
 #include "common/http/date.h"
+#include "gate/broker.h"
 #include "process/log.h"
 
 #define JSON_TYPE "application/json; charset=utf-8"
@@ -91,10 +93,10 @@ static bool admin_answer_cut_end(char *text, const char *end) {
   return true;
 }
 
-/* gates/NAME/limit, gates/NAME/queue, gates/NAME/tenants/T/limit. A tenant's name may have slashes,
+/* gates/NAME/limit, gates/NAME/queue, gates/NAME/kinds/KIND, gates/NAME/tenants/T/limit. A tenant's name may have slashes,
  * a gate's has none. The path is cut into pieces in place. */
 static enum route admin_answer_find_gate_route(struct answer *a, char *path) {
-  static const char beginning[] = "gates/", tenants[] = "tenants/";
+  static const char beginning[] = "gates/", tenants[] = "tenants/", kinds[] = "kinds/";
   if (strncmp(path, beginning, sizeof beginning - 1) != 0) return ROUTE_NONE;
   char *name = path + sizeof beginning - 1;
   char *slash = strchr(name, '/');
@@ -109,6 +111,10 @@ static enum route admin_answer_find_gate_route(struct answer *a, char *path) {
              admin_answer_cut_end(what, "/limit")) {
     a->tenant = what + sizeof tenants - 1;
     route = ROUTE_SET_TENANT;
+  }
+  if (strncmp(what, kinds, sizeof kinds - 1) == 0) {
+    a->kind = what + sizeof kinds - 1;
+    route = ROUTE_SET_KIND;
   }
   if (route == ROUTE_NONE) return ROUTE_NONE;
   *slash = '\0';
@@ -259,6 +265,17 @@ static bool admin_answer_is_handed_over(const struct answer *a) {
   return state == HANDOVER_GIVES;
 }
 
+/* The body is the limit of a kind. Returns false: it was answered. */
+static bool admin_answer_read_amount(struct answer *a, struct text body) {
+  if (!a->gate->broker || broker_kind(a->gate->broker, a->kind) < 0) {
+    admin_answer_fail(a, 404, "there is no kind of that name");
+    return false;
+  }
+  if (permits_number(body.at, body.size, &a->number) && a->number <= PERMIT_MOST) return true;
+  admin_answer_fail(a, 400, "the body is a number from 0 to 1T, as 4 or 16G");
+  return false;
+}
+
 /* The body is one number. Returns false: it was answered. */
 static bool admin_answer_read_change(struct answer *a, struct text body) {
   if (a->route == ROUTE_RELOAD || a->route == ROUTE_DRAIN) return true;
@@ -272,6 +289,11 @@ static bool admin_answer_read_change(struct answer *a, struct text body) {
   }
   while (body.size > 0 && (body.at[body.size - 1] == '\n' || body.at[body.size - 1] == '\r')) {
     body.size--;
+  }
+  if (a->route == ROUTE_SET_KIND) return admin_answer_read_amount(a, text_trim(body));
+  if (a->gate->broker && a->route == ROUTE_SET_LIMIT) {
+    admin_answer_fail(a, 409, "a permit gate has a limit for each kind: kinds/KIND");
+    return false;
   }
   uint64_t least = a->route == ROUTE_SET_LIMIT;
   if (text_number(text_trim(body), &a->number) && a->number >= least && a->number <= LIMIT_MAX) {
@@ -309,6 +331,26 @@ static void admin_answer_set_limit(struct answer *a) {
   json_put_string(&j, "gate", a->gate->name);
   json_put_number(&j, "limit", after);
   json_put_number(&j, "excess", excess);
+  json_end_object(&j);
+}
+
+static void admin_answer_set_kind(struct answer *a) {
+  struct json j = {.to = &a->text};
+  struct broker *b = a->gate->broker;
+  struct broker_view v;
+  unsigned kind = (unsigned)broker_kind(b, a->kind);
+  broker_read_view(b, &v);
+  uint64_t before = v.of[kind].limit;
+  broker_set_limit(b, kind, a->number);
+  broker_read_view(b, &v);
+  log_line(LOG_INFO, a->gate->name, "%s %" PRIu64 " -> %" PRIu64 ", asked for by %s",
+           b->names[kind], before, v.of[kind].limit, a->client);
+  json_put_object(&j, NULL);
+  json_put_string(&j, "gate", a->gate->name);
+  json_put_string(&j, "kind", b->names[kind]);
+  json_put_number(&j, "limit", v.of[kind].limit);
+  json_put_number(&j, "held", v.of[kind].held);
+  json_put_number(&j, "excess", v.of[kind].excess);
   json_end_object(&j);
 }
 
@@ -440,6 +482,7 @@ void admin_answer_work(struct answer *a) {
     case ROUTE_SET_LIMIT: admin_answer_set_limit(a); break;
     case ROUTE_SET_QUEUE: admin_answer_set_queue(a); break;
     case ROUTE_SET_TENANT: admin_answer_set_tenant(a); break;
+    case ROUTE_SET_KIND: admin_answer_set_kind(a); break;
     case ROUTE_RELOAD: admin_answer_reload(a); break;
     case ROUTE_DRAIN:
       a->drains = true;

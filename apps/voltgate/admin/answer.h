@@ -31,6 +31,7 @@ enum route {
   ROUTE_SET_LIMIT,
   ROUTE_SET_QUEUE,
   ROUTE_SET_TENANT,
+  ROUTE_SET_KIND,
   ROUTE_RELOAD,
   ROUTE_DRAIN
 };
@@ -42,6 +43,7 @@ struct answer {
   enum route route;
   struct gate *gate;
   const char *tenant; /* in the request */
+  const char *kind;   /* the same */
   uint64_t number;    /* what is to be set; how many are to be shown */
   uint64_t since_ns;
   bool is_each;   /* of the dump: every task by itself */

@@ -1,8 +1,10 @@
 /* command.c: limit, reload, drain, status, dump. */
 #include "admin/admin.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if VOLTGATE_JANSSON
 #include "admin/client.h"
@@ -51,7 +53,31 @@ static bool admin_command_say_dump(struct client_link *link) {
          fwrite(link->answer.at, 1, link->answer.size, stdout) == link->answer.size;
 }
 
+/* Of a permit gate. */
+static json_t *admin_command_set_kind(struct client_link *link) {
+  const struct permit_amount *one = &link->settings->kind.of[0];
+  struct output path = {.size = 0};
+  char body[32];
+  OUTPUT(&path, "/gates/");
+  admin_client_encode(&path, link->settings->gate);
+  OUTPUT(&path, "/kinds/");
+  output_bytes(&path, one->kind, strlen(one->kind) + 1);
+  snprintf(body, sizeof body, "%" PRIu64, one->amount);
+  json_t *answer = path.is_cut ? NULL : admin_command_ask(link, "PUT", path.at, body);
+  output_free(&path);
+  if (answer == NULL) return NULL;
+  double excess = admin_client_json_number_at(answer, "excess");
+  printf("gate %s: %s %.0f", admin_client_json_text_at(answer, "gate"),
+         admin_client_json_text_at(answer, "kind"), admin_client_json_number_at(answer, "limit"));
+  if (excess > 0) {
+    printf(", %.0f are held: %.0f above it", admin_client_json_number_at(answer, "held"), excess);
+  }
+  puts("");
+  return answer;
+}
+
 static json_t *admin_command_set_limit(struct client_link *link) {
+  if (link->settings->kind.count > 0) return admin_command_set_kind(link);
   struct output path = {.size = 0};
   char body[16];
   OUTPUT(&path, "/gates/");
@@ -70,6 +96,17 @@ static json_t *admin_command_set_limit(struct client_link *link) {
   return answer;
 }
 
+/* What is held of a permit gate. Returns false: it is none. */
+static bool admin_command_say_kinds(const json_t *g) {
+  const json_t *kinds = admin_client_json_at(g, "kinds");
+  for (size_t i = 0; i < json_array_size(kinds); i++) {
+    const json_t *one = json_array_get(kinds, i);
+    printf(", %s %.0f of %.0f", admin_client_json_text_at(one, "name"),
+           admin_client_json_number_at(one, "held"), admin_client_json_number_at(one, "limit"));
+  }
+  return kinds != NULL;
+}
+
 static void admin_command_say_gate(const json_t *g) {
   char oldest[32];
   struct {
@@ -80,9 +117,9 @@ static void admin_command_say_gate(const json_t *g) {
   for (size_t i = 0; i < sizeof v / sizeof *v; i++)
     v[i].value = admin_client_json_number_at(g, v[i].path);
   const char *reason = admin_client_json_text_at(g, "reason");
-  printf("gate %s: %s%s%s, %.0f of %.0f permits held", admin_client_json_text_at(g, "name"),
-         admin_client_json_text_at(g, "state"), reason[0] != '\0' ? ": " : "", reason, v[0].value,
-         v[1].value);
+  printf("gate %s: %s%s%s", admin_client_json_text_at(g, "name"),
+         admin_client_json_text_at(g, "state"), reason[0] != '\0' ? ": " : "", reason);
+  if (!admin_command_say_kinds(g)) printf(", %.0f of %.0f permits held", v[0].value, v[1].value);
   if (v[2].value > 0) printf(" (%.0f above the limit)", v[2].value);
   printf(", %.0f of %.0f wait", v[3].value, v[4].value);
   if (v[3].value > 0) printf(" (the oldest for %s)", screen_time(oldest, v[5].value));

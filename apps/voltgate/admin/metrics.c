@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin/broker_status.h"
 #include "admin/cluster_status.h"
 #include "admin/metrics_line.h"
 #include "admin/numbers.h"
@@ -232,6 +233,7 @@ bool metrics_write(struct output *to, struct program *p, const struct resources 
   metrics_put_refused(to, &view);
   metrics_put_gate_histograms(to, &view);
   cluster_status_put_metrics(to, p, &view);
+  broker_status_put_metrics(to, &view);
   bool is_whole = metrics_write_tenants(to, &view);
   admin_sight_put_metrics(to, p);
   metrics_put_process(to, resources);

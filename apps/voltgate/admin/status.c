@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "admin/broker_status.h"
 #include "admin/cluster_status.h"
 #include "admin/numbers.h"
 #include "common/program.h"
@@ -248,6 +249,7 @@ static bool status_put_gate(struct json *j, struct program *p, struct history *h
   json_put_string(j, "to", v->settings->to ? v->settings->to : "");
   numbers_put(j, &gate_numbers, "", v);
   cluster_status_put_gate(j, v);
+  broker_status_put_gate(j, v);
   status_put_queue(j, v, now_ns);
   json_put_string(j, "state", status_state(p, v));
   status_put_doubt(j, v, now_ns);
@@ -379,10 +381,11 @@ bool status_queue_write(struct output *to, struct gate *gate, uint64_t now_ns, s
   json_put_array(&j, "waiting");
   status_put_all(&j, waiting, count, now_ns, status_put_waiting);
   json_end_array(&j);
+  bool is_whole = broker_status_put_clients(&j, gate, false, shown, now_ns);
   json_end_object(&j);
   OUTPUT(to, "\n");
   free(waiting);
-  return !to->is_cut;
+  return is_whole && !to->is_cut;
 }
 
 bool status_holders_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown) {
@@ -398,8 +401,9 @@ bool status_holders_write(struct output *to, struct gate *gate, uint64_t now_ns,
   json_put_array(&j, "holders");
   status_put_all(&j, holders, count, now_ns, status_put_holder);
   json_end_array(&j);
+  bool is_whole = broker_status_put_clients(&j, gate, true, shown, now_ns);
   json_end_object(&j);
   OUTPUT(to, "\n");
   free(holders);
-  return !to->is_cut;
+  return is_whole && !to->is_cut;
 }

@@ -8,6 +8,7 @@
 
 #include "common/options.h"
 #include "config/help.h"
+#include "config/kinds.h"
 #include "config/reading.h"
 #include "config/units.h"
 
@@ -68,6 +69,12 @@ static bool command_take_option(struct command *c, bool given[OPTIONS_MOST], con
   return false;
 }
 
+/* The limit of one kind of a permit gate. */
+static bool command_take_kind(struct command *c, const char *word) {
+  const char *why;
+  return kinds_read(word, true, &c->client.kind, &why) && c->client.kind.count == 1;
+}
+
 static bool command_take_word(struct command *c, unsigned *words, const char *word) {
   uint64_t limit;
   unsigned at = (*words)++;
@@ -80,7 +87,8 @@ static bool command_take_word(struct command *c, unsigned *words, const char *wo
       c->client.limit = (uint32_t)limit;
       return true;
     }
-    command_wrong(word, "is no limit: want a number from 1 to 1000000");
+    if (command_take_kind(c, word)) return true;
+    command_wrong(word, "is no limit: want a number from 1 to 1000000, or KIND=NUMBER");
     return false;
   }
   command_wrong(word, "is one word too many");
@@ -119,7 +127,7 @@ static bool command_read_client(struct command *c) {
     }
   }
   if (c->kind == COMMAND_LIMIT && words < 2) {
-    fputs("voltgate: limit: want voltgate limit GATE N\n", stderr);
+    fputs("voltgate: limit: want voltgate limit GATE N, or GATE KIND=N\n", stderr);
     is_right = false;
   }
   return command_take_token(&c->client) && is_right;

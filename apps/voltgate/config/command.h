@@ -23,12 +23,13 @@ enum command_kind {
 struct client_settings {
   char *admin; /* where it is */
   char *token_file;
-  char *token;          /* of that file, or of VOLTGATE_TOKEN; NULL: none */
-  uint64_t interval_ns; /* top */
-  bool is_once;         /* top */
-  bool is_each;         /* dump */
-  const char *gate;     /* limit: points into argv */
-  uint32_t limit;       /* limit */
+  char *token;                /* of that file, or of VOLTGATE_TOKEN; NULL: none */
+  uint64_t interval_ns;       /* top */
+  bool is_once;               /* top */
+  bool is_each;               /* dump */
+  const char *gate;           /* limit: points into argv */
+  uint32_t limit;             /* limit */
+  struct permit_amounts kind; /* limit: of a permit gate, in its place: one kind */
 };
 
 struct command {

@@ -11,7 +11,7 @@ static const char help_head[] =
     "usage: voltgate [run] [options]\n"
     "       voltgate check [options]\n"
     "       voltgate top [--admin ADDRESS] [--interval TIME] [--once]\n"
-    "       voltgate limit GATE N | reload | drain | status | dump  [--admin ADDRESS] "
+    "       voltgate limit GATE N|KIND=N | reload | drain | status | dump  [--admin ADDRESS] "
     "[--token-file "
     "FILE]\n"
     "\n"
