@@ -1,0 +1,502 @@
+#!/usr/bin/env python3
+"""permit_test.py PROGRAM [--whole] [test]...: a gate that grants amounts to processes: order, limits,
+kill -9 of either side, claims, changes, drain."""
+
+import random
+
+from voltgate_kit import *
+
+
+class Client:
+    """One connection, and the lines that came."""
+
+    def __init__(self, path, first=None):
+        self.s = socket.socket(socket.AF_UNIX)
+        self.s.settimeout(LIMIT)
+        self.s.connect(path)
+        self.rest = b""
+        if first:
+            self.say(first)
+
+    def say(self, line):
+        self.s.sendall(line.encode() + b"\n")
+
+    def line(self):
+        """The next line, or None at the end."""
+        while b"\n" not in self.rest:
+            more = self.s.recv(65536)
+            if not more:
+                return None
+            self.rest += more
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line.decode()
+
+    def ask(self, line):
+        self.say(line)
+        return self.line()
+
+    def granted(self):
+        """The words behind `granted`, when that comes."""
+        while True:
+            line = self.line()
+            require(line is not None and not line.startswith("refused"), f"it was granted: {line}")
+            if line.startswith("granted"):
+                return line
+
+    def list(self):
+        self.say("list")
+        lines = []
+        while (line := self.line()) != "end":
+            lines.append(line)
+        return lines
+
+    def close(self):
+        self.s.close()
+
+
+def kinds_of(lines):
+    return {line.split()[1]: {key: int(value) for key, value in
+                              (word.split("=") for word in line.split()[2:])}
+            for line in lines if line.startswith("kind ")}
+
+
+class Broker(Gate):
+    """A gate `main` at a path of its own."""
+
+    def __init__(self, kinds="cores=4 memory=1M", claim="0", directory=None, more="", tail="", **named):
+        self.home = directory or scratch()
+        self.path = os.path.join(self.home, "gate.sock")
+        super().__init__(ini=self.text(kinds, claim, more, tail), **named)
+
+    def text(self, kinds, claim="0", more="", tail=""):
+        return (f"[gate main]\nprotocol = permit\nlisten = unix:{self.path}\nkinds = {kinds}\n"
+                f"claim-period = {claim}\n{more}\n{tail}\n")
+
+    def client(self, first=None):
+        return Client(self.path, first)
+
+    def holders(self):
+        """How many hold, and wait."""
+        c = self.client()
+        lines = c.list()
+        c.close()
+        return (sum(line.startswith("holder ") for line in lines),
+                sum(line.startswith("waiter ") for line in lines))
+
+    def kinds(self):
+        c = self.client()
+        found = kinds_of(c.list())
+        c.close()
+        return found
+
+    def all_free(self):
+        wait_until(lambda: self.holders() == (0, 0), "all have left")
+        for kind, one in self.kinds().items():
+            equal((one["held"], one["free"]), (0, one["limit"]), kind)
+
+
+# ---- one after the other ----
+
+def by_hand():
+    """socat is a client"""
+    if not shutil.which("socat"):
+        raise Skip("there is no socat")
+    broker = Broker()
+    hand = subprocess.Popen(["socat", "-", f"UNIX-CONNECT:{broker.path}"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True, bufsize=1)
+    at_end.callback(hand.kill)
+    hand.stdin.write("hello 1\r\n")
+    equal(hand.stdout.readline(), "hello 1 voltgate 1.0 main\n", "hello")
+    hand.stdin.write('take cores=2 memory=4K label="by hand"\n')
+    equal(hand.stdout.readline(), "granted cores=2 memory=4096 id=1 wait_ms=0\n", "take")
+    equal(broker.kinds()["cores"]["held"], 2, "held")
+    listed = [line for line in broker.client().list() if line.startswith("holder ")]
+    require(f" pid={hand.pid} uid={os.getuid()} " in listed[0] and 'label="by hand"' in listed[0],
+            f"the holder is listed: {listed}")
+    hand.kill()  # -9
+    hand.wait()
+    broker.all_free()
+
+
+def words():
+    """each refusal is said in words, and once"""
+    broker = Broker(more="queue = 1\nmost = memory=64K\nqueue-timeout = 60s")
+    holder = broker.client("take cores=4")
+    holder.granted()
+    one = broker.client()
+    for line, word in (("take gpu=1", "kind"), ("take cores=5", "impossible"), ("take memory=65K", "never"),
+                       ("take cores=1 wait=0", "busy"), ("give cores=1", "state")):
+        answer = one.ask(line)
+        require(answer.startswith(f"refused {word}: ") and len(answer) < 256, f"{line}: {answer}")
+    equal(one.ask("take cores=1 wait=1ms"), "queued 1", "it waits")
+    require(one.line().startswith("refused timeout: "), "timeout")
+    equal(one.ask("take cores=1"), "queued 1", "it waits again")
+    require(one.ask("take cores=1").startswith("refused state: "), "state")
+    for line, word in (("take cores=1", "full"), ("hello 2", "version"), ("bogus", "syntax"),
+                       ("take cores=", "syntax"), ("x" * 1024, "syntax")):
+        other = broker.client(line)
+        answer = other.line()
+        require(answer.startswith(f"refused {word}: "), f"{line}: {answer}")
+        equal(other.line(), None, f"{word} closes")
+    equal(one.ask("give"), "given", "it leaves")
+    equal(one.ask("ping"), "pong", "it is still there")
+    refused = broker.status()["totals"]["refused"]
+    for reason, count in (("impossible", 1), ("never", 1), ("busy", 1), ("queue-timeout", 1), ("queue-full", 1)):
+        equal(refused[reason], count, reason)
+
+
+def who_may():
+    """users and tenants by the socket's peer"""
+    if os.getuid() != 0:
+        raise Skip("not root")
+    broker = Broker(more="users = nobody\ntenant-by = user",
+                    tail="[tenant main/nobody]\nkinds = cores=1")
+    os.chmod(broker.path, 0o666)
+    refused = broker.client("take cores=1")
+    require(refused.line().startswith("refused who: "), "root is not named")
+    equal(refused.line(), None, "who closes")
+    user = pwd.getpwnam("nobody")
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
+        one, other = Client(broker.path), Client(broker.path)
+        said = [one.ask("take cores=2"), one.ask("take cores=1"), other.ask("take cores=1")]
+        one.close()
+        said.append(other.line())
+        os.write(writer, "\n".join(said).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reader, 4096).decode().split("\n")
+    require(said[0].startswith("refused never: ") and said[1].startswith("granted cores=1 ") and
+            said[2] == "queued 1" and said[3].startswith("granted cores=1 "), f"nobody has 1: {said}")
+
+
+# ---- many at once, and killed ----
+
+KINDS = ("cores", "memory")
+LIMITS = (8, 64)
+
+
+class Ledger:
+    """What the clients say, in one order: each writes a line before it gives, and after it was
+    granted. So the sum in this order is at most what is held."""
+
+    def __init__(self):
+        self.asking, self.queued, self.needs, self.held = {}, {}, {}, {}
+        self.dead = set()
+        self.at = self.grants = self.cancels = 0
+
+    def event(self, client, what, amounts):
+        self.at += 1
+        if client in self.dead:
+            return
+        if what == "k":
+            self.dead.add(client)
+            self.forget(client)
+            self.held.pop(client, None)
+        elif what == "a":
+            self.asking[client], self.needs[client] = self.at, amounts
+        elif what == "q":
+            self.queued[client] = self.at
+        elif what == "g":
+            self.granted(client, amounts)
+        elif what == "p":
+            self.held[client] = tuple(h - a for h, a in zip(self.held[client], amounts))
+        elif what == "r":
+            del self.held[client]
+        elif what == "c":
+            self.cancels += 1
+            self.forget(client)
+
+    def forget(self, client):
+        for one in (self.asking, self.queued, self.needs):
+            one.pop(client, None)
+
+    def granted(self, client, amounts):
+        """Never above the limit; and whoever was queued when this one asked has its own already,
+        or has it at the same moment."""
+        equal(amounts, self.needs[client], "what was granted")
+        before = [w for w, at in self.queued.items() if at < self.asking[client]]
+        self.grants += 1
+        self.forget(client)
+        self.held[client] = amounts
+        for kind, limit in enumerate(LIMITS):
+            held = sum(h[kind] for h in self.held.values())
+            require(held <= limit, f"{held} {KINDS[kind]} are held of {limit}")
+            first = sum(self.needs[w][kind] for w in before if w in self.needs)
+            require(held + first <= limit, f"{client} is before {before}: {held} + {first} of {limit}")
+
+
+EVENT = struct.Struct("=Ic2I")
+
+
+def life(path, number, to):
+    """A client until it is killed: a process of its own."""
+    dice = random.Random(number)
+
+    def log(what, amounts=(0, 0)):
+        os.write(to, EVENT.pack(number, what.encode(), *amounts))
+
+    c = Client(path)
+    while True:
+        amounts = (dice.choice((0, 1, 2, 8)), dice.choice((0, 1, 16, 64)))
+        if not any(amounts):
+            continue
+        words = " ".join(f"{kind}={n}" for kind, n in zip(KINDS, amounts) if n)
+        log("a", amounts)
+        line = c.ask(f"take {words} label=w{number}")
+        if line.startswith("queued"):
+            log("q")
+            if dice.random() < 0.1:
+                log("c")
+                c.say("give")
+                while c.line() != "given":
+                    pass
+                continue
+            while line.startswith("queued"):
+                line = c.line()
+        log("g", amounts)
+        time.sleep(dice.random() * 0.002)
+        if amounts[0] > 1 and dice.random() < 0.3:
+            log("p", (1, 0))
+            c.say("give cores=1")
+            c.line()
+        log("r")
+        if dice.random() < 0.1:
+            c.close()
+            c = Client(path)
+        else:
+            c.say("give")
+            c.line()
+
+
+class Crowd:
+    def __init__(self, path, size):
+        self.path, self.next, self.children = path, 0, {}
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+        self.ledger, self.rest = Ledger(), b""
+        at_end.callback(self.end)
+        for _ in range(size):
+            self.begin_one()
+
+    def begin_one(self):
+        self.next += 1
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            try:
+                life(self.path, self.next, self.writer)
+            finally:
+                os._exit(1)  # it is killed, or something is wrong
+        self.children[self.next] = pid
+
+    def hear(self):
+        with contextlib.suppress(BlockingIOError):
+            self.rest += os.read(self.reader, 1 << 16)
+        whole = len(self.rest) // EVENT.size * EVENT.size
+        for number, what, cores, memory in EVENT.iter_unpack(self.rest[:whole]):
+            self.ledger.event(number, what.decode(), (cores, memory))
+        self.rest = self.rest[whole:]
+
+    def kill_one(self, number):
+        """It is in the ledger before it is done."""
+        self.hear()
+        os.write(self.writer, EVENT.pack(number, b"k", 0, 0))
+        pid = self.children.pop(number)
+        os.kill(pid, signal.SIGKILL)
+        status = os.waitpid(pid, 0)[1]
+        equal(os.WTERMSIG(status), signal.SIGKILL, f"client {number} went on until it was killed")
+
+    def end(self):
+        while self.children:
+            self.kill_one(next(iter(self.children)))
+
+
+def killed():
+    """clients are killed at any moment: never above the limits, in order, nothing is lost"""
+    broker = Broker(f"cores={LIMITS[0]} memory={LIMITS[1]}")
+    dice, deaths = random.Random(7), many(400, 10000)
+    crowd = Crowd(broker.path, 24)
+    for _ in range(deaths):
+        end = time.monotonic() + dice.random() * 0.004  # any moment will do
+        while time.monotonic() < end:
+            crowd.hear()
+        crowd.kill_one(dice.choice(list(crowd.children)))
+        crowd.begin_one()
+    grants = crowd.ledger.grants
+    wait_until(lambda: crowd.hear() or crowd.ledger.grants > grants + 100, "they go on")
+    crowd.end()
+    crowd.hear()
+    broker.all_free()
+    return f"{deaths} deaths, {crowd.ledger.grants} grants, {crowd.ledger.cancels} cancels"
+
+
+def waiters_leave():
+    """all waiters but one are killed: the queue is empty at once, and the next is granted"""
+    count = many(300, 1000)
+    broker = Broker("cores=1", more="queue = 2000")
+    holder = broker.client("take cores=1")
+    holder.granted()
+    here, there = socket.socketpair()
+    if (child := os.fork()) == 0:
+        here.close()
+        crowd = [Client(broker.path, "take cores=1") for _ in range(count)]
+        there.recv(1)  # until the test ends, if it does not kill this first
+        os._exit(len(crowd) % 2)
+    there.close()
+    wait_until(lambda: broker.holders()[1] == count, f"{count} wait")
+    last = broker.client("take cores=1")
+    equal(last.line(), f"queued {count + 1}", "the last")
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    here.close()
+    while (line := last.line()) != "queued 1":
+        require(line.startswith("queued "), line)
+    holder.close()
+    last.granted()
+    equal(broker.status()["totals"]["left"], count, "those that left")
+
+
+# ---- the broker is killed ----
+
+def claims():
+    """kill -9 of the broker: what was held is claimed before anything else is granted"""
+    broker = Broker("cores=4", claim="500ms")
+    holders = [broker.client(f"take cores=2 label=h{i}") for i in range(2)]
+    for c in holders:
+        c.granted()
+    waiter = broker.client("take cores=1")
+    equal(waiter.line(), "queued 1", "it waits")
+    broker.send_signal(signal.SIGKILL)
+    broker.process.wait()
+    for c in (*holders, waiter):
+        with contextlib.suppress(ConnectionResetError):
+            equal(c.line(), None, "the broker has ended")
+    # Less than before: what is held still counts. The period is long, so that it ends behind the claims.
+    broker = Broker("cores=3", claim="3s", directory=broker.home)
+    waiter = broker.client("take cores=1")
+    equal(waiter.line(), "queued 1", "a take waits")
+    claimed = [broker.client(f"claim cores=2 label=h{i}") for i in range(2)]
+    for c in claimed:
+        require(c.line().startswith("granted cores=2 "), "it is claimed")
+    equal(broker.kinds()["cores"], {"limit": 3, "held": 4, "free": 0}, "above the limit")
+    wait_until(lambda: "claims are over" in broker.said(), "the period is over")
+    late = broker.client("claim cores=1")
+    equal(late.line(), "queued 2", "too late: as a take")
+    claimed[0].close()
+    waiter.granted()
+    equal(broker.kinds()["cores"], {"limit": 3, "held": 3, "free": 0}, "within the limit again")
+    claimed[1].close()
+    late.granted()
+    waiter.close()
+    late.close()
+    broker.all_free()
+
+
+# ---- changes ----
+
+def limits_change():
+    """limits change at run time, by the file and by the command"""
+    broker = Broker("cores=4 memory=1M")
+    holder = broker.client("take cores=4")
+    holder.granted()
+    waiter = broker.client("take cores=3")
+    equal(waiter.line(), "queued 1", "the first")
+    other = broker.client("take cores=2")
+    equal(other.line(), "queued 2", "the second")
+    broker.configure(broker.text("memory=1M cores=2"))  # in another order
+    equal(broker.http("POST", "/reload", "")[0], 200, "reload")
+    require(waiter.line().startswith("refused impossible: "), "more than the limit is now")
+    equal(holder.ask("give cores=2"), "given cores=2", "above the limit: it is nobody's")
+    equal(broker.kinds()["cores"], {"limit": 2, "held": 2, "free": 0}, "as configured")
+    broker.limit_to("4", what="kinds/cores")
+    other.granted()
+    answer = subprocess.run([program(), "limit", "main", "cores=3", "--admin", f"127.0.0.1:{broker.admin_port}"],
+                            env={**os.environ, "VOLTGATE_TOKEN": broker.TOKEN}, text=True, capture_output=True)
+    equal((answer.returncode, answer.stdout), (0, "gate main: cores 3, 4 are held: 1 above it\n"), answer.stderr)
+    equal(broker.kinds()["cores"], {"limit": 3, "held": 4, "free": 0}, "by the command")
+    for kinds, words in (("cores=4", "a kind that is new or gone needs a restart"),
+                         ("cores=4 gpu=1", "a kind that is new or gone needs a restart")):
+        broker.configure(broker.text(kinds))
+        code, text = broker.http("POST", "/reload", "")
+        require(code == 409 and words in text, f"reload {kinds}: {code} {text}")
+    for path, code in (("kinds/gpu", 404), ("limit", 409), ("kinds/cores", 400)):
+        equal(broker.http("PUT", f"/gates/main/{path}", "x" if code == 400 else "1")[0], code, path)
+
+
+def drains():
+    """a drain: no more is granted, and holders stay until they end"""
+    broker = Broker("cores=1")
+    holder, waiter, idle = broker.client("take cores=1"), broker.client("take cores=1"), broker.client("ping")
+    holder.granted()
+    equal(waiter.line(), "queued 1", "it waits")
+    equal(idle.line(), "pong", "it is there")
+    broker.send_signal(signal.SIGTERM)
+    for c in (waiter, idle):
+        require(c.line().startswith("refused draining: "), "draining")
+        equal(c.line(), None, "it is closed")
+    equal(holder.ask("ping"), "pong", "the holder stays")
+    require(broker.alive(), "it has not ended")
+    equal(holder.ask("give"), "given", "it gives back")
+    require(holder.line().startswith("refused draining: "), "then it has to go")
+    equal(broker.process.wait(LIMIT), 0, "it ends")
+    cut = Broker("cores=1", more="drain-timeout = 100ms")
+    holder = cut.client("take cores=1")
+    holder.granted()
+    cut.send_signal(signal.SIGTERM)
+    require(holder.line().startswith("refused draining: "), "cut off")
+    equal(cut.process.wait(LIMIT), 0, "it ends, too")
+
+
+def no_handover():
+    """another process cannot take over what is held: refused with words, and nothing changes"""
+    handover = os.path.join(scratch(), "handover")
+    broker = Broker("cores=1", arguments=["--handover", handover])
+    holder = broker.client("take cores=1")
+    holder.granted()
+    other = Gate(ini=broker.text("cores=1"), arguments=["--take-over", handover], wait=False)
+    require(other.process.wait(LIMIT) != 0, "it has not started")
+    require("gate main has protocol = permit" in other.said(), other.said())
+    equal(broker.kinds()["cores"]["held"], 1, "it is still held")
+    equal(broker.client("take cores=1").line(), "queued 1", "and only there")
+    holder.close()
+    broker.all_free()
+
+
+# ---- what is seen ----
+
+def seen():
+    """status, queue, holders, metrics and the access log"""
+    log = os.path.join(scratch(), "access.log")
+    broker = Broker("cores=2 memory=4K", arguments=["--access-log", log])
+    holder = broker.client('take cores=2 memory=1K label="a b" command="make -j2"')
+    holder.granted()
+    waiter = broker.client("take cores=1 label=w")
+    waiter.line()
+    status = broker.status()
+    equal(status["protocol"], "permit", "protocol")
+    equal([{k: v for k, v in one.items()} for one in status["kinds"]],
+          [{"name": "cores", "limit": 2, "held": 2, "free": 0, "excess": 0, "waiters": 1},
+           {"name": "memory", "limit": 4096, "held": 1024, "free": 3072, "excess": 0, "waiters": 0}], "kinds")
+    equal((status["held"], status["queue"]["length"]), (1, 1), "clients")
+    one = json.loads(broker.http("GET", "/holders?gate=main")[1])["permits"][0]
+    equal((one["pid"], one["uid"], one["label"], one["command"], one["amounts"]),
+          (os.getpid(), os.getuid(), "a b", "make -j2", {"cores": 2, "memory": 1024}), "the holder")
+    one = json.loads(broker.http("GET", "/queue?gate=main")[1])["permits"][0]
+    equal((one["place"], one["label"], one["amounts"], one["lacks"]), (1, "w", {"cores": 1}, ["cores"]), "the waiter")
+    metrics = broker.http("GET", "/metrics")[1]
+    for line in ('voltgate_kind_limit{gate="main",kind="memory"} 4096', 'voltgate_kind_held{gate="main",kind="cores"} 2',
+                 'voltgate_kind_waiters{gate="main",kind="cores"} 1', 'voltgate_kind_excess{gate="main",kind="cores"} 0'):
+        require(line in metrics, line)
+    text = subprocess.run([program(), "status", "--admin", f"127.0.0.1:{broker.admin_port}"], text=True,
+                          capture_output=True).stdout
+    require("cores 2 of 2, memory 1024 of 4096" in text, text)
+    holder.close()
+    waiter.granted()
+    waiter.close()
+    wait_until(lambda: open(log).read().count("end=client") >= 2, "both are in the access log")
+
+
+run_tests([], by_hand, words, who_may, killed, waiters_leave, claims, limits_change, drains, no_handover, seen)
