@@ -370,10 +370,10 @@ ROOMS_OF_GATE = {  # from below: each names rooms above its own line only, so th
     "cluster": "config process gate",
     "session": "wire link config process gate",
     "permit": "wire link config process gate session",
-    "program": "link config process gate cluster session",
+    "program": "config process gate cluster session",
     "admin": "wire config process gate cluster program",
     "handover": "config process gate program admin",
-    "main": "link config process gate cluster session program admin handover",
+    "main": "config process gate cluster session program admin handover",
 }
 
 

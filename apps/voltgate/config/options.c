@@ -2,9 +2,9 @@
 #define _GNU_SOURCE /* strcasecmp */
 #include "config/options.h"
 
-#include <openssl/ssl.h>
 #include <string.h>
 #include <strings.h>
+#include <volt/tls.h>
 
 #include "config/command.h"
 #include "config/settings.h"
@@ -26,7 +26,7 @@ static const struct option_word proxy_words[] = {
 static const struct option_word tls_words[] = {
     {"off", TLS_MODE_OFF}, {"server", TLS_MODE_SERVER}, {"pass", TLS_MODE_PASS}, {NULL, 0}};
 static const struct option_word tls_min_words[] = {
-    {"1.2", TLS1_2_VERSION}, {"1.3", TLS1_3_VERSION}, {NULL, 0}};
+    {"1.2", VOLT_TLS_1_2}, {"1.3", VOLT_TLS_1_3}, {NULL, 0}};
 static const struct option_word tenant_by_words[] = {
     {"none", TENANT_BY_NONE}, {"source", TENANT_BY_SOURCE},     {"port", TENANT_BY_PORT},
     {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {"label", TENANT_BY_LABEL},

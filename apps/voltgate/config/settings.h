@@ -83,7 +83,7 @@ struct gate_settings {
   size_t tenant_count;
   enum tls_mode tls;
   char *tls_cert, *tls_key;
-  int tls_min; /* as OpenSSL counts versions: TLS1_2_VERSION, ... */
+  int tls_min; /* enum volt_tls_protocol */
   bool tls_required;
   char *cluster_name; /* NULL: the gate's name */
   enum cluster_away cluster_away;

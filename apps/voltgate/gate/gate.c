@@ -27,6 +27,7 @@ bool gate_init(struct gate *g, struct gate_host *host, volt_rt *rt,
   (void)volt_name(&g->news, "news");
   clients_init(&g->clients);
   breaker_init(&g->breaker);
+  pthread_mutex_init(&g->certificates_lock, NULL);
   volt_group_init_how(&g->probes, VOLT_GROUP_KEEP_GOING);
   if (settings->protocol == PROTOCOL_PERMIT) {
     g->broker = broker_new(g, settings);
@@ -76,6 +77,8 @@ void gate_destroy(struct gate *g) {
   clients_destroy(&g->clients);
   volt_watch_destroy(&g->news);
   volt_sem_destroy(&g->permits);
+  certificates_drop(&g->certificates);
+  pthread_mutex_destroy(&g->certificates_lock);
   free(g->name);
 }
 
@@ -121,6 +124,36 @@ uint32_t gate_held(const struct gate *g) {
                  volt_sem_available(&g->permits) -
                  atomic_load_explicit(&g->away, memory_order_relaxed);
   return held > 0 ? (uint32_t)held : 0;
+}
+
+static void gate_exchange_context(volt_tls_context **now, volt_tls_context **other) {
+  volt_tls_context *before = *now;
+  if (!*other) return;
+  *now = *other;
+  *other = before;
+}
+
+void gate_set_certificates(struct gate *g, struct certificates *c) {
+  pthread_mutex_lock(&g->certificates_lock);
+  gate_exchange_context(&g->certificates.clients, &c->clients);
+  gate_exchange_context(&g->certificates.servers, &c->servers);
+  pthread_mutex_unlock(&g->certificates_lock);
+  certificates_drop(c); /* those before */
+}
+
+static volt_tls_context *gate_hold_context(struct gate *g, volt_tls_context *const *which) {
+  pthread_mutex_lock(&g->certificates_lock);
+  volt_tls_context *context = *which ? volt_tls_context_hold(*which) : NULL;
+  pthread_mutex_unlock(&g->certificates_lock);
+  return context;
+}
+
+volt_tls_context *gate_tls_of_clients(struct gate *g) {
+  return gate_hold_context(g, &g->certificates.clients);
+}
+
+volt_tls_context *gate_tls_of_servers(struct gate *g) {
+  return gate_hold_context(g, &g->certificates.servers);
 }
 
 void gate_tell(struct gate *g) {

@@ -2,6 +2,7 @@
 #ifndef VOLTGATE_GATE_GATE_H
 #define VOLTGATE_GATE_GATE_H
 
+#include <pthread.h>
 #include <volt/runtime.h>
 #include <volt/semaphore.h>
 #include <volt/task.h>
@@ -9,6 +10,7 @@
 
 #include "config/settings.h"
 #include "gate/breaker.h"
+#include "gate/certificates.h"
 #include "gate/clients.h"
 #include "gate/lease.h"
 #include "gate/loan.h"
@@ -44,6 +46,8 @@ struct gate {
   struct breaker breaker;
   struct shed shed;
   struct statistics statistics;
+  pthread_mutex_t certificates_lock;
+  struct certificates certificates;
   volt_group probes; /* the task that looks whether the server is back */
   atomic_bool is_probing;
   struct broker *broker; /* of a permit gate, whose limits and queue are there; or NULL */
@@ -99,6 +103,15 @@ void gate_set_queue(struct gate *g, uint32_t bound);
 /* Permits that are held: what the limit says, and the excess, without what is free; of a permit gate, clients
  * that hold something. A snapshot. */
 uint32_t gate_held(const struct gate *g);
+
+/* Sessions that begin from now on have these. *c is emptied; a side that it has none for keeps what is
+ * there: settings that ask for TLS find it, and without TLS it is not used. One thread at a time. */
+void gate_set_certificates(struct gate *g, struct certificates *c);
+
+/* What the gate has in TLS towards clients, and towards the server: held, for volt_tls_context_drop(); NULL:
+ * nothing. Any thread. */
+volt_tls_context *gate_tls_of_clients(struct gate *g);
+volt_tls_context *gate_tls_of_servers(struct gate *g);
 
 /* Wake the clients that wait, because something has changed that they have to look at. */
 void gate_tell(struct gate *g);

@@ -4,9 +4,8 @@
 
 #include "admin/admin.h"
 #include "config/command.h"
-#include "link/tls.h"
+#include "gate/certificates.h"
 #include "main/run.h"
-#include "session/certificate.h"
 
 enum { EXIT_WRONG = 2 };
 
@@ -14,12 +13,12 @@ enum { EXIT_WRONG = 2 };
 static bool main_has_certificates(const struct settings *settings) {
   bool has_all = true;
   for (size_t i = 0; i < settings->gate_count; i++) {
-    struct tls_context *context;
-    char *wrong = certificate_read(&context, &settings->gates[i]);
+    struct certificates certificates;
+    char *wrong = certificates_read(&certificates, &settings->gates[i]);
     if (wrong) fprintf(stderr, "voltgate: gate %s: %s\n", settings->gates[i].name, wrong);
     if (wrong) has_all = false;
     free(wrong);
-    tls_context_drop(context);
+    certificates_drop(&certificates);
   }
   return has_all;
 }

@@ -20,7 +20,6 @@
 #include "cluster/cluster.h"
 #include "config/command.h"
 #include "handover/handover.h"
-#include "link/tls.h"
 #include "main/run.h"
 #include "process/log.h"
 #include "process/privileges.h"
@@ -34,7 +33,7 @@ enum { EXIT_WRONG = 2, START_WORDS = 512 };
 /* What has been made of one gate before the runtime runs. */
 struct start_gate {
   struct listener_set listeners;
-  struct tls_context *certificate;
+  struct certificates certificates;
 };
 
 struct start {
@@ -86,7 +85,7 @@ static bool start_open_with(struct start *s, volt_rt *by_hand) {
   for (size_t i = 0; i < s->settings->gate_count; i++) {
     const struct gate_settings *gate = &s->settings->gates[i];
     char *wrong = site_open(&s->gates[i].listeners, by_hand, gate, NULL, &s->inheritance);
-    if (!wrong) wrong = certificate_read(&s->gates[i].certificate, gate);
+    if (!wrong) wrong = certificates_read(&s->gates[i].certificates, gate);
     if (wrong) return start_complain_freeing(wrong);
   }
   return true;
@@ -248,9 +247,8 @@ static bool start_gates(struct start *s) {
   for (size_t i = 0; i < s->settings->gate_count; i++) {
     struct start_gate *gate = &s->gates[i];
     struct site *site =
-        site_new(&s->program, &s->settings->gates[i], &gate->listeners, gate->certificate);
+        site_new(&s->program, &s->settings->gates[i], &gate->listeners, &gate->certificates);
     if (!site) return start_complain("", "there is no memory");
-    gate->certificate = NULL;
     *last = site;
     last = &site->next;
   }
@@ -337,7 +335,7 @@ static void start_end(struct start *s) {
   volt_rt_destroy(p->rt);
   for (size_t i = 0; s->gates && i < s->settings->gate_count; i++) {
     listener_set_close(&s->gates[i].listeners);
-    tls_context_drop(s->gates[i].certificate);
+    certificates_drop(&s->gates[i].certificates);
   }
   free(s->gates);
   handover_free(p->handover);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "gate/broker.h"
-#include "link/tls.h"
 #include "process/log.h"
 #include "program/budget.h"
 #include "program/program.h"
@@ -20,7 +19,7 @@ struct reload_gate {
   struct site *site; /* that is there, or NULL: a new gate */
   struct site *made; /* a new one */
   struct listener_set listeners;
-  struct tls_context *certificate;
+  struct certificates certificates;
 };
 
 struct reload {
@@ -65,12 +64,10 @@ static char *reload_open_gate(struct reload *r, size_t i) {
   if (wrong) return wrong;
   if (gate->site) settings->protocol = gate_settings(&gate->site->gate)->protocol;
   wrong = site_open(&gate->listeners, r->program->rt, settings, gate->site, NULL);
-  if (!wrong) wrong = certificate_read(&gate->certificate, settings);
+  if (!wrong) wrong = certificates_read(&gate->certificates, settings);
   if (wrong || gate->site) return wrong;
-  gate->made = site_new(r->program, settings, &gate->listeners, gate->certificate);
-  if (!gate->made) return strdup("there is no memory");
-  gate->certificate = NULL;
-  return NULL;
+  gate->made = site_new(r->program, settings, &gate->listeners, &gate->certificates);
+  return gate->made ? NULL : strdup("there is no memory");
 }
 
 static char *reload_budget(struct reload *r) {
@@ -135,9 +132,7 @@ static void reload_say_numbers(struct gate *g, const struct gate_settings *setti
 static void reload_change(struct reload_gate *gate, const struct gate_settings *settings) {
   struct site *s = gate->site;
   reload_say_numbers(&s->gate, settings);
-  /* settings that ask for TLS find it; without TLS the one before is not used */
-  if (gate->certificate) certificate_set(&s->certificate, gate->certificate);
-  gate->certificate = NULL;
+  gate_set_certificates(&s->gate, &gate->certificates);
   if (!gate_set(&s->gate, settings)) log_line(LOG_ERROR, settings->name, "no memory for tenants");
   int result = site_rebind(s, settings, &gate->listeners);
   if (result != VOLT_OK) log_line(LOG_ERROR, settings->name, "listen: %s", volt_strerror(result));
@@ -201,7 +196,7 @@ static void reload_end(struct reload *r) {
   for (size_t i = 0; r->gates && r->settings && i < r->settings->gate_count; i++) {
     struct reload_gate *gate = &r->gates[i];
     listener_set_close(&gate->listeners);
-    tls_context_drop(gate->certificate);
+    certificates_drop(&gate->certificates);
     if (gate->made) site_free(gate->made);
   }
   free(r->gates);

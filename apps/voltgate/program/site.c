@@ -8,7 +8,6 @@
 #include <volt/time.h>
 
 #include "cluster/cluster.h"
-#include "link/tls.h"
 #include "process/log.h"
 #include "program/program.h"
 #include "session/acceptor.h"
@@ -68,7 +67,7 @@ char *site_open(struct listener_set *out, volt_rt *rt, const struct gate_setting
 /* ---- life ---- */
 
 struct site *site_new(struct program *p, const struct gate_settings *settings,
-                      struct listener_set *set, struct tls_context *context) {
+                      struct listener_set *set, struct certificates *certificates) {
   struct site *s = (struct site *)aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
   if (!s) return NULL;
   memset(s, 0, sizeof *s);
@@ -85,8 +84,7 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
   s->program = p;
   volt_group_init_how(&s->sessions, VOLT_GROUP_KEEP_GOING);
   volt_group_init_how(&s->acceptors, VOLT_GROUP_KEEP_GOING);
-  certificate_init(&s->certificate);
-  certificate_set(&s->certificate, context);
+  gate_set_certificates(&s->gate, certificates);
   s->listeners = set->all;
   s->listener_count = set->count;
   *set = (struct listener_set){0};
@@ -100,7 +98,6 @@ void site_free(struct site *s) {
   gate_destroy(&s->gate);
   volt_group_destroy(&s->sessions);
   volt_group_destroy(&s->acceptors);
-  certificate_destroy(&s->certificate);
   free(s);
 }
 
@@ -110,7 +107,7 @@ static int site_accept_at(struct site *s, struct listener *l) {
   volt_fd fd;
   int result = volt_fd_init(&fd, s->gate.rt, l->number, 0);
   if (result != VOLT_OK) return result;
-  struct acceptor *a = acceptor_new(&s->gate, &s->sessions, &fd, &s->certificate);
+  struct acceptor *a = acceptor_new(&s->gate, &s->sessions, &fd);
   if (!a) {
     (void)volt_fd_detach(&fd);
     return VOLT_ENOMEM;

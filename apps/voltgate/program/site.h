@@ -5,13 +5,11 @@
 
 #include "gate/gate.h"
 #include "program/listener.h"
-#include "session/certificate.h"
 
 struct site {
   struct gate gate;
   struct site *next; /* under program->lock */
   struct program *program;
-  struct certificate certificate;
   volt_group sessions, acceptors;
   struct listener **listeners; /* under program->lock, too, because others look at them */
   size_t listener_count;
@@ -38,10 +36,10 @@ char *site_open(struct listener_set *out, volt_rt *rt, const struct gate_setting
                 const struct site *kept, struct inheritance *from);
 void listener_set_close(struct listener_set *set);
 
-/* Make a site that has these listeners and that certificate; *set is emptied. Returns NULL: no
- * memory; then the caller has what it had. */
+/* Make a site that has these listeners and certificates; *set and *certificates are emptied. Returns NULL:
+ * no memory; then the caller has what it had. */
 struct site *site_new(struct program *p, const struct gate_settings *settings,
-                      struct listener_set *set, struct tls_context *context);
+                      struct listener_set *set, struct certificates *certificates);
 
 /* Begin to accept at each listener that is not accepting yet; say where. Returns VOLT_OK, or what
  * failed. */

@@ -113,14 +113,12 @@ static int acceptor_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener,
-                              struct certificate *certificate) {
+struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener) {
   struct acceptor *self = VOLT_TASK_NEW(gate->rt, struct acceptor, acceptor_poll);
   if (!self) return NULL;
   volt_address at;
   self->gate = gate;
   self->sessions = sessions;
-  self->certificate = certificate;
   self->protocol = gate_settings(gate)->protocol;
   self->cost = acceptor_cost(self->protocol);
   self->listener = *listener;

@@ -6,7 +6,6 @@
 #include <volt/task.h>
 
 #include "gate/gate.h"
-#include "session/certificate.h"
 
 struct session;
 
@@ -17,7 +16,6 @@ struct acceptor {
   enum protocol protocol;
   uint16_t port; /* that it listens on; 0: a unix socket */
   volt_fd listener;
-  struct certificate *certificate;
   /* its own */
   volt_op op;
   volt_future descriptors;
@@ -32,10 +30,8 @@ struct acceptor {
 };
 
 /* Make the task that accepts: memory of the runtime's pool, to be spawned into a group. It owns the
- * listener, and closes it when it ends. The certificate stays as long as the sessions. Returns NULL:
- * no memory; then *listener is still the caller's. */
-struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener,
-                              struct certificate *certificate);
+ * listener, and closes it when it ends. Returns NULL: no memory; then *listener is still the caller's. */
+struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener);
 
 /* It was not spawned: free it, and close its listener. */
 void acceptor_drop(struct acceptor *self);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/tls.h"
 #include "process/log.h"
 #include "wire/proxy.h"
 
@@ -99,9 +98,9 @@ static int login_read_proxy(struct login *self) {
 
 static int login_begin_tls(struct login *self) {
   struct session *s = self->session;
-  struct tls_context *context = session_tls(s);
-  int result = context ? tls_accept(&s->client, context, NULL, 0) : VOLT_ENOMEM;
-  tls_context_drop(context);
+  volt_tls_context *context = gate_tls_of_clients(s->gate);
+  int result = context ? link_begin_tls(&s->client, context, NULL, NULL, 0) : VOLT_ENOMEM;
+  volt_tls_context_drop(context);
   if (result != VOLT_OK) session_fail(s, result);
   return result;
 }
@@ -109,11 +108,10 @@ static int login_begin_tls(struct login *self) {
 /* Returns VOLT_OK, VOLT_EAGAIN, VOLT_ECLOSED as login_read_proxy(). */
 static int login_shake_hands(struct login *self) {
   struct session *s = self->session;
-  if (link_is_full(&s->client) && link_flush(&s->client) != VOLT_OK) return login_client_gone(self);
-  int result = tls_handshake(&s->client);
+  int result = link_shake_hands(&s->client);
   if (result == VOLT_OK || result == VOLT_EAGAIN) return result;
   if (result == VOLT_ECLOSED) return login_client_gone(self);
-  log_line(LOG_INFO, s->gate->name, "TLS: %s", tls_why(&s->client));
+  log_line(LOG_INFO, s->gate->name, "TLS: %s", volt_tls_why(s->client.tls));
   return login_malformed(self, "the TLS handshake has failed");
 }
 

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/tls.h"
 #include "process/log.h"
-#include "session/certificate.h"
 
 enum { LOGIN_ROOM = 512 };
 
@@ -84,34 +82,34 @@ static int postgres_login_answer(struct postgres_login *l, char letter) {
 
 /* ---- TLS ---- */
 
+/* The answer to a request for it has gone. */
 static int postgres_login_begin_tls(struct postgres_login *l) {
   struct session *s = l->session;
-  struct tls_context *context = session_tls(s);
-  int result = context ? tls_accept(&s->client, context, l->bytes, l->size) : VOLT_ENOMEM;
-  tls_context_drop(context);
+  volt_tls_context *context = gate_tls_of_clients(s->gate);
+  int result = context ? link_begin_tls(&s->client, context, NULL, l->bytes, l->size) : VOLT_ENOMEM;
+  volt_tls_context_drop(context);
+  l->begins_tls = false;
   l->size = 0;
   return result == VOLT_OK ? VOLT_OK : postgres_login_fail(l, result);
 }
 
 /* What PostgreSQL asks of a client that begins with TLS at once. */
 static int postgres_login_check_alpn(struct postgres_login *l) {
-  size_t size;
-  (void)tls_alpn_chosen(&l->session->client, &size);
-  if (!l->is_direct || size > 0) return VOLT_OK;
+  char chosen[sizeof "postgresql"];
+  (void)volt_tls_alpn(l->session->client.tls, chosen, sizeof chosen);
+  if (!l->is_direct || chosen[0]) return VOLT_OK;
   return postgres_login_refuse(l, "TLS without SSLRequest needs ALPN \"postgresql\"");
 }
 
 /* Returns VOLT_OK, VOLT_EAGAIN, VOLT_ECLOSED. */
 static int postgres_login_shake_hands(struct postgres_login *l) {
   struct session *s = l->session;
-  if (link_is_full(&s->client) && link_flush(&s->client) != VOLT_OK)
-    return postgres_login_client_gone(l);
-  int result = tls_handshake(&s->client);
+  int result = link_shake_hands(&s->client);
   if (result == VOLT_EAGAIN) return result;
   if (result == VOLT_OK) return postgres_login_check_alpn(l);
   s->is_speechless = true; /* the client would take no word for what it is */
   if (result == VOLT_ECLOSED) return postgres_login_client_gone(l);
-  snprintf(l->why, sizeof l->why, "TLS handshake: %s", tls_why(&s->client));
+  snprintf(l->why, sizeof l->why, "TLS handshake: %s", volt_tls_why(s->client.tls));
   log_line(LOG_INFO, s->gate->name, "%s", l->why);
   return postgres_login_refuse(l, l->why);
 }
@@ -122,7 +120,8 @@ static int postgres_login_take_ssl(struct postgres_login *l) {
   switch (gate_settings(l->session->gate)->tls) {
     case TLS_MODE_SERVER:
       if (l->session->client.tls) return postgres_login_answer(l, 'N');
-      return postgres_login_answer(l, 'S') == VOLT_OK ? postgres_login_begin_tls(l) : VOLT_ECLOSED;
+      l->begins_tls = true;
+      return postgres_login_answer(l, 'S');
     case TLS_MODE_PASS: l->wish = POSTGRES_WISH_OPAQUE; return VOLT_DONE;
     case TLS_MODE_OFF: break;
   }
@@ -133,8 +132,8 @@ static int postgres_login_take_tls(struct postgres_login *l) {
   switch (gate_settings(l->session->gate)->tls) {
     case TLS_MODE_SERVER:
       if (l->session->client.tls) return postgres_login_refuse(l, "TLS inside of TLS");
-      l->is_direct = true;
-      return postgres_login_begin_tls(l);
+      l->is_direct = l->begins_tls = true;
+      return VOLT_OK;
     case TLS_MODE_PASS: l->wish = POSTGRES_WISH_OPAQUE; return VOLT_DONE;
     case TLS_MODE_OFF: break;
   }
@@ -173,6 +172,8 @@ static int postgres_login_go_on(struct postgres_login *l) {
     int result = VOLT_OK;
     if (link_is_full(&s->client) && link_flush(&s->client) != VOLT_OK)
       return postgres_login_client_gone(l);
+    if (l->begins_tls && link_is_full(&s->client)) return VOLT_EAGAIN;
+    if (l->begins_tls && postgres_login_begin_tls(l) != VOLT_OK) return VOLT_ECLOSED;
     if (s->client.tls && !l->is_encrypted) {
       result = postgres_login_shake_hands(l);
       if (result != VOLT_OK) return result;

@@ -23,6 +23,7 @@ struct postgres_login {
   uint64_t deadline_ns;
   int result;
   bool is_direct, is_encrypted; /* TLS without SSLRequest; the handshake is done */
+  bool begins_tls;              /* when all answers have gone */
   char why[128];
 };
 

@@ -208,7 +208,6 @@ struct session *session_new(struct acceptor *acceptor) {
   struct gate *gate = acceptor->gate;
   struct session *s = (struct session *)volt_task_new(gate->rt, sizeof *s, session_poll);
   if (!s) return NULL;
-  s->certificate = acceptor->certificate;
   s->protocol = (uint8_t)acceptor->protocol;
   s->port = acceptor->port;
   s->gate = gate;
@@ -223,10 +222,6 @@ void session_abandon(struct session *s) {
 
 void session_drop(struct session *s) {
   volt_task_detach(&s->task);
-}
-
-struct tls_context *session_tls(struct session *s) {
-  return certificate_get(s->certificate);
 }
 
 bool session_set_tenant(struct session *s, const char *name) {

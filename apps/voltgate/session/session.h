@@ -21,11 +21,9 @@
 #include "session/server.h"
 
 struct acceptor;
-struct certificate;
 struct farewell;
 struct login;
 struct session_body;
-struct tls_context;
 
 /* ---- waiting ---- */
 
@@ -94,9 +92,8 @@ struct session_body {
 struct session {
   volt_task task; /* first */
   struct gate *gate;
-  struct certificate *certificate; /* of the gate; the acceptor may be gone */
-  struct link client;              /* the client's side */
-  struct client entry;             /* in gate->clients */
+  struct link client;  /* the client's side */
+  struct client entry; /* in gate->clients */
   struct admission admission;
   struct session_wait wait;
   struct server *server;     /* NULL: none; owned: made by server_dial(), freed by server_close() */
@@ -221,9 +218,6 @@ void session_drop(struct session *s);
 
 /* Its address: of a PROXY header, if there was one. Returns false: it is not known. */
 bool session_client_address(const struct session *s, volt_address *to);
-
-/* The gate's certificate as it is now, held: tls_context_drop() it. NULL: there is none. */
-struct tls_context *session_tls(struct session *s);
 
 /* Its tenant, by the connection, if the gate separates them so. port: that it came to. Returns as
  * session_set_tenant(). */

@@ -17,6 +17,7 @@
 #ifndef VOLT_TLS_CONTEXT_CONTEXT_H
 #define VOLT_TLS_CONTEXT_CONTEXT_H
 
+#include <openssl/bio.h>
 #include <openssl/ssl.h>
 #include <volt/tls.h>
 
@@ -75,6 +76,11 @@ void volt_tls_ticket_use_(SSL_CTX *ssl);
 
 /* stream.c: set the callback that chooses a context by name. */
 void volt_tls_choose_by_name_(SSL_CTX *ssl);
+
+/* The stream of an SSL, which its BIO has (wire.c): data of the SSL's own would cost two allocations. */
+static inline volt_tls *volt_tls_of_(const SSL *ssl) {
+  return (volt_tls *)BIO_get_data(SSL_get_rbio(ssl));
+}
 
 /* The setup of an SSL_CTX. */
 volt_tls_setup_ *volt_tls_setup_of_(const SSL_CTX *ssl);

@@ -85,7 +85,7 @@ static int stream_make(volt_tls *t, const char *name) {
   SSL_CTX *now = volt_tls_context_now_(t->context);
   t->ssl = SSL_new(now);
   SSL_CTX_free(now); /* the SSL has its own */
-  if (!t->ssl || SSL_set_app_data(t->ssl, t) != 1 || !volt_tls_wire_(t)) return VOLT_ENOMEM;
+  if (!t->ssl || !volt_tls_wire_(t)) return VOLT_ENOMEM;
   if (!t->is_server) SSL_set_connect_state(t->ssl);
   if (t->is_server) SSL_set_accept_state(t->ssl);
   if (t->is_server) return name ? VOLT_EINVAL : VOLT_OK;
@@ -145,7 +145,7 @@ static bool stream_read_name(SSL *ssl, char *to) {
  * that checks clients in another way. A second hello of the same client finds it chosen. */
 static int stream_choose(SSL *ssl, int *alert, void *arg) {
   (void)arg;
-  volt_tls *t = (volt_tls *)SSL_get_app_data(ssl);
+  volt_tls *t = volt_tls_of_(ssl);
   char name[STREAM_NAME_MAX + 1];
   if (t->named || !stream_read_name(ssl, name)) return SSL_CLIENT_HELLO_SUCCESS;
   t->named = volt_tls_context_find_(t->context, name);

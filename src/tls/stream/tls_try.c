@@ -14,6 +14,8 @@ static int try_finish(volt_tls_op *op, int result, unsigned events) {
     result = VOLT_EAGAIN;
     events = POLLIN;
   }
+  bool has_failed = result != VOLT_OK && result != VOLT_EAGAIN;
+  if (has_failed) events = op->stream->rest ? POLLOUT : 0;
   op->stream->events = (uint8_t)events;
   return result == VOLT_EAGAIN && op->n > 0 ? (int)VOLT_OK : result;
 }

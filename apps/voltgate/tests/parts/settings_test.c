@@ -4,13 +4,13 @@
 #include "unit.h"
 
 #include <fcntl.h>
-#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <volt/cluster.h>
+#include <volt/tls.h>
 
 #include "config/command.h"
 #include "config/options.h"
@@ -143,7 +143,7 @@ static void what_is_not_given_has_its_default(void **state) {
   assert_int_equal(g->tenant_default.cost, 1);
   assert_int_equal(g->tenant_max, 1000);
   assert_int_equal(g->tls, TLS_MODE_OFF);
-  assert_int_equal(g->tls_min, TLS1_2_VERSION);
+  assert_int_equal(g->tls_min, VOLT_TLS_1_2);
   assert_false(g->tls_required);
   assert_int_equal(s.workers, 0);
   assert_int_equal(s.io, IO_EPOLL);
@@ -254,7 +254,7 @@ static void tls_is_required_where_it_cannot_be_asked_for(void **state) {
            token_path);
   ini_is_right(&s, text);
   assert_true(s.gates[0].tls_required);
-  assert_int_equal(s.gates[0].tls_min, TLS1_3_VERSION);
+  assert_int_equal(s.gates[0].tls_min, VOLT_TLS_1_3);
   settings_free(&s);
   strcat(text, "protocol=postgres\n");
   ini_is_right(&s, text);

@@ -46,11 +46,10 @@ void stage_open(struct stage *s) {
   assert_non_null(s->gate);
   memset(s->gate, 0, sizeof *s->gate);
   assert_true(gate_init(s->gate, &s->program.host, s->rt, &s->settings));
-  certificate_init(&s->certificate);
   volt_group_init_how(&s->acceptors, VOLT_GROUP_KEEP_GOING);
   volt_group_init_how(&s->sessions, VOLT_GROUP_KEEP_GOING);
   assert_result(volt_listen(&listener, s->rt, &s->gate_at, 1000, 0), VOLT_OK);
-  s->acceptor = acceptor_new(s->gate, &s->sessions, &listener, &s->certificate);
+  s->acceptor = acceptor_new(s->gate, &s->sessions, &listener);
   assert_non_null(s->acceptor);
   assert_result(volt_group_spawn(&s->acceptors, s->rt, &s->acceptor->task), VOLT_OK);
   stage_run(s);
@@ -84,7 +83,6 @@ void stage_end(struct stage *s) {
     assert_int_equal(stage_counted(s, COUNT_ACCEPTED), stage_counted(s, COUNT_ENDED));
     gate_destroy(s->gate);
     free(s->gate);
-    certificate_destroy(&s->certificate);
     program_destroy(&s->program);
   }
   volt_fd_close(&s->server);

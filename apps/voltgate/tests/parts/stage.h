@@ -10,7 +10,6 @@
 #include "gate/gate.h"
 #include "program/program.h"
 #include "session/acceptor.h"
-#include "session/certificate.h"
 
 #define STAGE_MS UINT64_C(1000000)
 #define STAGE_S (1000 * STAGE_MS)
@@ -20,7 +19,6 @@ struct stage {
   struct program program;
   struct gate_settings settings; /* changed by the test before stage_open() */
   struct gate *gate;
-  struct certificate certificate;
   volt_group acceptors, sessions;
   struct acceptor *acceptor;
   volt_fd server; /* listens; the test accepts */

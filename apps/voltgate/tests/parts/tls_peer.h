@@ -16,12 +16,12 @@
 
 /* ---- certificates: made in a directory of their own ---- */
 
-struct certificates {
+struct test_files {
   char directory[64];
   char cert[96], key[96], other_key[96], locked_key[96], garbage[96];
 };
 
-static inline EVP_PKEY *certificates_key(const char *path, const char *passphrase) {
+static inline EVP_PKEY *test_files_key(const char *path, const char *passphrase) {
   EVP_PKEY *key = EVP_EC_gen("P-256");
   FILE *file = fopen(path, "w");
   assert_non_null(key);
@@ -35,7 +35,7 @@ static inline EVP_PKEY *certificates_key(const char *path, const char *passphras
   return key;
 }
 
-static inline void certificates_sign(const char *path, EVP_PKEY *key) {
+static inline void test_files_sign(const char *path, EVP_PKEY *key) {
   X509 *x = X509_new();
   FILE *file = fopen(path, "w");
   ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
@@ -51,7 +51,7 @@ static inline void certificates_sign(const char *path, EVP_PKEY *key) {
   X509_free(x);
 }
 
-static inline void certificates_make(struct certificates *c) {
+static inline void test_files_make(struct test_files *c) {
   snprintf(c->directory, sizeof c->directory, "/tmp/voltgate_tls_XXXXXX");
   assert_non_null(mkdtemp(c->directory));
   snprintf(c->cert, sizeof c->cert, "%s/cert", c->directory);
@@ -59,17 +59,17 @@ static inline void certificates_make(struct certificates *c) {
   snprintf(c->other_key, sizeof c->other_key, "%s/other_key", c->directory);
   snprintf(c->locked_key, sizeof c->locked_key, "%s/locked_key", c->directory);
   snprintf(c->garbage, sizeof c->garbage, "%s/garbage", c->directory);
-  EVP_PKEY *key = certificates_key(c->key, NULL);
-  certificates_sign(c->cert, key);
+  EVP_PKEY *key = test_files_key(c->key, NULL);
+  test_files_sign(c->cert, key);
   EVP_PKEY_free(key);
-  EVP_PKEY_free(certificates_key(c->other_key, NULL));
-  EVP_PKEY_free(certificates_key(c->locked_key, "secret"));
+  EVP_PKEY_free(test_files_key(c->other_key, NULL));
+  EVP_PKEY_free(test_files_key(c->locked_key, "secret"));
   FILE *file = fopen(c->garbage, "w");
   fputs("this is no certificate\n", file);
   fclose(file);
 }
 
-static inline void certificates_remove(struct certificates *c) {
+static inline void test_files_remove(struct test_files *c) {
   unlink(c->cert);
   unlink(c->key);
   unlink(c->other_key);

@@ -448,7 +448,7 @@ def test_commands():
         f.write(f"[gate main]\nlisten = :0\nto = 127.0.0.1:1\ntls = server\n"
                 f"tls-cert = {token}\ntls-key = {token}\n")
     code, _, errors = run_program("check", "--config", wrong)
-    require(code == 2 and f"gate main: certificate {token}" in errors, f"check: {code} {errors}")
+    require(code == 2 and f"gate main: tls: certificate in {token}" in errors, f"check: {code} {errors}")
     code, _, errors = run_program("--limit", "3")
     require(code == 2 and errors, f"no gate: {code} {errors}")
     code, _, errors = run_program("--listen", gate.address, "--to", "127.0.0.1:1")

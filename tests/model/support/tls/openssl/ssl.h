@@ -1,4 +1,4 @@
-// ssl.h: what tls_op.c and end.c use of OpenSSL, for a model: a connection is the bytes that it has decrypted, and is used by
+// ssl.h: what tls_op.c, step.c and end.c use of OpenSSL, for a model: a connection is the bytes that it has decrypted, and is used by
 // one thread at a time (stream.h I1). model_tls.cpp has these.
 #ifndef VOLT_MODEL_SSL_H
 #define VOLT_MODEL_SSL_H
@@ -9,6 +9,7 @@
 typedef struct ssl_st SSL;
 typedef struct ssl_ctx_st SSL_CTX;
 typedef struct ssl_session_st SSL_SESSION;
+typedef struct bio_st BIO;
 struct volt_tls;
 
 struct ssl_st {
@@ -28,6 +29,8 @@ struct ssl_st {
 
 enum { TLS1_3_VERSION = 0x0304 };
 
+BIO *SSL_get_rbio(const SSL *ssl); // of a header, not called
+void *BIO_get_data(BIO *bio);
 int SSL_version(const SSL *ssl);
 int SSL_is_init_finished(const SSL *ssl);
 int SSL_in_init(const SSL *ssl);
