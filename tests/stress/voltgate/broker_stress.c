@@ -76,11 +76,10 @@ static enum broker_outcome client_waits(stress_worker *w, struct broker_entry *e
   enum broker_outcome outcome = BROKER_QUEUED;
   while (outcome == BROKER_QUEUED) {
     stress_progress(w, "its amounts");
-    bool is_told = stress_below(w, 8) == 0;
+    bool is_given_up = stress_below(w, 8) == 0;
     uint64_t deadline_ns = volt_now_ns() + stress_below(w, 200000);
-    int result = VOLT_ETIMEDOUT;
-    if (!is_told) result = volt_future_wait_until(broker_future(e), deadline_ns);
-    if (result != VOLT_OK && result != VOLT_EINVAL) { /* its time is up, or it just leaves */
+    int result = volt_future_wait_until(broker_future(e), deadline_ns);
+    if (is_given_up || (result != VOLT_OK && result != VOLT_EINVAL)) { /* perhaps with its grant */
       (void)broker_news(gate.broker, e);
       broker_leave(gate.broker, e);
       return BROKER_BUSY;

@@ -354,6 +354,30 @@ static void test_claims(void **state) {
   stage_end(&s);
 }
 
+/* While clients can claim, what one gives back is for the next that claims, and for no request. */
+static void test_what_claims_give_back(void **state) {
+  struct stage s;
+  struct peer p[3];
+  (void)state;
+  begin(&s, "cores=2");
+  s.settings.claim_period_ns = 2 * STAGE_S;
+  stage_open(&s);
+  ask(&s, &p[0], "take cores=1\n");
+  ask(&s, &p[1], "claim cores=2\ngive\n");
+  HEARS(&s, &p[0], "queued 1\n");
+  HEARS(&s, &p[1], "granted cores=2 id=2 wait_ms=0\ngiven\n");
+  assert_int_equal(held(&s, 0), 0);
+  ask(&s, &p[2], "claim cores=2\n");
+  HEARS(&s, &p[2], "granted cores=2 id=3 wait_ms=0\n");
+  assert_int_equal(held(&s, 0), 2);
+  stage_pass(&s, 2 * STAGE_S);
+  HEARS(&s, &p[0], "");
+  stage_send(&s, &p[2], "give cores=1\n");
+  HEARS(&s, &p[0], "granted cores=1 id=1 wait_ms=2000\n");
+  for (int i = 0; i < 3; i++) stage_close(&s, &p[i]);
+  stage_end(&s);
+}
+
 /* A limit that changes while clients can claim holds afterwards. */
 static void test_limit_changes_while_clients_claim(void **state) {
   struct stage s;
@@ -529,6 +553,7 @@ int main(void) {
       cmocka_unit_test(test_limits_change),
       cmocka_unit_test(test_tenants),
       cmocka_unit_test(test_claims),
+      cmocka_unit_test(test_what_claims_give_back),
       cmocka_unit_test(test_limit_changes_while_clients_claim),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_any_order),
