@@ -3,6 +3,7 @@
 kill -9 of either side, claims, changes, drain."""
 
 import random
+import ssl
 
 from voltgate_kit import *
 
@@ -10,13 +11,20 @@ from voltgate_kit import *
 class Client:
     """One connection, and the lines that came."""
 
-    def __init__(self, path, first=None):
-        self.s = socket.socket(socket.AF_UNIX)
-        self.s.settimeout(LIMIT)
-        self.s.connect(path)
+    def __init__(self, path=None, first=None):
         self.rest = b""
+        if path:
+            self.s = socket.socket(socket.AF_UNIX)
+            self.s.settimeout(LIMIT)
+            self.s.connect(path)
         if first:
             self.say(first)
+
+    @staticmethod
+    def of(connection):
+        client = Client()
+        client.s = connection
+        return client
 
     def say(self, line):
         self.s.sendall(line.encode() + b"\n")
@@ -170,6 +178,48 @@ def who_may():
     said = os.read(reader, 4096).decode().split("\n")
     require(said[0].startswith("refused never: ") and said[1].startswith("granted cores=1 ") and
             said[2] == "queued 1" and said[3].startswith("granted cores=1 "), f"nobody has 1: {said}")
+
+
+def tls():
+    """over TLS, and TCP without it"""
+    if not shutil.which("openssl"):
+        raise Skip("there is no openssl")
+    home = scratch()
+    key, certificate = os.path.join(home, "key.pem"), os.path.join(home, "cert.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-subj", "/CN=localhost", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    os.chmod(key, 0o600)
+    gate = Gate(ini=f"""[gate main]
+protocol = permit
+listen = 127.0.0.1:0
+kinds = cores=2
+claim-period = 0
+tls = server
+tls-cert = {certificate}
+tls-key = {key}
+[gate plain]
+protocol = permit
+listen = 127.0.0.1:0
+kinds = cores=1
+claim-period = 0
+""", gates=2)
+    context = ssl.create_default_context(cafile=certificate)
+    context.check_hostname = False
+    holder, waiter = (Client.of(context.wrap_socket(connect(gate.by_name["main"]))) for _ in range(2))
+    holder.say("take cores=2")
+    holder.granted()
+    equal(waiter.ask("take cores=1"), "queued 1", "it waits")
+    listed = [line for line in waiter.list() if line.startswith("holder ")]
+    require(" pid=" not in listed[0] and " uid=" not in listed[0], f"nobody knows whose it is: {listed}")
+    waiter.s.sendall(b"ping\n" * 500)  # more than one record
+    for _ in range(500):
+        equal(waiter.line(), "pong", "pong")
+    holder.s.close()
+    waiter.granted()
+    waiter.close()
+    plain = Client.of(connect(gate.by_name["plain"]))
+    equal(plain.ask("take cores=1"), "granted cores=1 id=1 wait_ms=0", "in the clear")
+    plain.close()
 
 
 # ---- many at once, and killed ----
@@ -499,4 +549,4 @@ def seen():
     wait_until(lambda: open(log).read().count("end=client") >= 2, "both are in the access log")
 
 
-run_tests([], by_hand, words, who_may, killed, waiters_leave, claims, limits_change, drains, no_handover, seen)
+run_tests([], by_hand, words, who_may, tls, killed, waiters_leave, claims, limits_change, drains, no_handover, seen)
