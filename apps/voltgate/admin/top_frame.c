@@ -81,8 +81,11 @@ static void top_frame_gate_row(struct screen *s, const json_t *g, bool is_chosen
   screen_left(s, 0, " ");
   screen_left(s, 8, state);
   char held[32];
-  snprintf(text, sizeof text, "%s/%s", screen_number(held, admin_client_json_number_at(g, "held")),
-           screen_number(limit, admin_client_json_number_at(g, "limit")));
+  bool has_limit =
+      admin_client_json_at(g, "kinds") == NULL; /* a permit gate has one for each kind */
+  snprintf(text, sizeof text, "%s%s%s", screen_number(held, admin_client_json_number_at(g, "held")),
+           has_limit ? "/" : "",
+           has_limit ? screen_number(limit, admin_client_json_number_at(g, "limit")) : "");
   screen_right(s, 11, text);
   if (top_frame_is_wide(s)) top_frame_number(s, 6, admin_client_json_number_at(g, "excess"));
   top_frame_number(s, 7, admin_client_json_number_at(g, "queue.length"));
@@ -179,6 +182,25 @@ static void top_frame_about_server(struct screen *s, const json_t *g) {
   screen_line(s);
 }
 
+/* What a permit gate has. */
+static void top_frame_about_kinds(struct screen *s, const json_t *g) {
+  const json_t *kinds = admin_client_json_at(g, "kinds");
+  char text[32];
+  if (kinds == NULL) return;
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 0, "held");
+  for (size_t i = 0; i < json_array_size(kinds); i++) {
+    const json_t *one = json_array_get(kinds, i);
+    screen_left(s, 0, "  ");
+    screen_left(s, 0, admin_client_json_text_at(one, "name"));
+    screen_left(s, 0, " ");
+    screen_left(s, 0, screen_number(text, admin_client_json_number_at(one, "held")));
+    screen_left(s, 0, " of ");
+    screen_left(s, 0, screen_number(text, admin_client_json_number_at(one, "limit")));
+  }
+  screen_line(s);
+}
+
 static void top_frame_about_gate(struct screen *s, const json_t *g) {
   char up[32], down[32];
   screen_style(s, SCREEN_BOLD);
@@ -186,8 +208,9 @@ static void top_frame_about_gate(struct screen *s, const json_t *g) {
   screen_style(s, SCREEN_SOFT);
   screen_left(s, 0, "  ");
   screen_left(s, 0, admin_client_json_text_at(g, "protocol"));
-  screen_left(s, 0, " to ");
-  screen_left(s, 0, admin_client_json_text_at(g, "to"));
+  const char *to = admin_client_json_text_at(g, "to");
+  screen_left(s, 0, to[0] != '\0' ? " to " : "");
+  screen_left(s, 0, to);
   screen_left(s, 0, "  clients ");
   screen_left(s, 0, screen_number(up, admin_client_json_number_at(g, "clients")));
   screen_left(s, 0, "  up ");
@@ -196,6 +219,7 @@ static void top_frame_about_gate(struct screen *s, const json_t *g) {
   screen_left(s, 0, screen_bytes(down, admin_client_json_number_at(g, "last.bytes_down_per_s")));
   screen_left(s, 0, "/s");
   screen_line(s);
+  top_frame_about_kinds(s, g);
   top_frame_about_server(s, g);
 }
 

@@ -543,6 +543,9 @@ def seen():
     text = subprocess.run([program(), "status", "--admin", f"127.0.0.1:{broker.admin_port}"], text=True,
                           capture_output=True).stdout
     require("cores 2 of 2, memory 1024 of 4096" in text, text)
+    text = subprocess.run([program(), "top", "--once", "--admin", f"127.0.0.1:{broker.admin_port}"], text=True,
+                          capture_output=True).stdout
+    require("held  cores 2 of 2  memory 1024 of 4096" in text and " to " not in text, text)
     holder.close()
     waiter.granted()
     waiter.close()
