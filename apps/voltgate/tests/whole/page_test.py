@@ -24,7 +24,8 @@ PAGE = Path(__file__).resolve().parents[2] / "admin/page.html"
 SHOTS = Path(sys.argv.pop(sys.argv.index("--shots") + 1)) if "--shots" in sys.argv else None
 HOSTILE = '<img src=x onerror="document.title=\'broken\'">\u202e"\\'
 REASONS = ("queue-full", "queue-timeout", "clients", "shed", "breaker", "connect", "draining", "protocol",
-           "login-timeout", "idle-in-transaction", "idle", "max-age", "server-timeout")
+           "login-timeout", "idle-in-transaction", "idle", "max-age", "server-timeout", "impossible", "never",
+           "busy", "who")
 LIVE = "document.getElementById('live').className === 'live is-live'"
 
 
@@ -374,6 +375,46 @@ def cluster():
         require(page.value("document.getElementById('cluster').hidden"), "no cluster, no card")
 
 
+def kinds():
+    """a permit gate: its kinds, and the processes that hold and wait"""
+    gate = {**made_gate(limit=0, held=2, queued=2, tenants=0), "protocol": "permit", "to": "", "claims": False, "kinds": [
+        {"name": "cores", "limit": 8, "held": 9, "free": 0, "excess": 1, "waiters": 2},
+        {"name": "memory", "limit": 1 << 34, "held": 3 << 29, "free": 29 << 29, "excess": 0, "waiters": 0}]}
+    stub = Stub([gate])
+    held = {"id": 7, "pid": 4711, "uid": 1000, "since_s": 71.5, "amounts": {"cores": 9, "memory": 1 << 30},
+            "tenant": "", "label": HOSTILE, "command": "make -j9 " + "x" * 200}
+    waits = {"id": 8, "place": 1, "since_s": 2.5, "amounts": {"cores": 1}, "lacks": ["cores"], "tenant": "ci",
+             "label": "", "command": ""}
+    whole = stub.answer
+
+    def answer(path):
+        found = whole(path)
+        if path.startswith("/holders"):
+            found.update(holders=[], permits=[held])
+        if path.startswith("/queue"):
+            found["permits"] = [waits, {**waits, "id": 9, "place": 2, "lacks": []}]
+        return found
+
+    stub.answer = answer
+    with browsing() as chrome:
+        for dark in (False, True):
+            for width in (1280, 360):
+                what = f"kinds-{'dark' if dark else 'light'}-{width}"
+                page = opened(chrome, stub.url, width=width, dark=dark)
+                shot(page, what)
+                sound(page, what)
+                equal(page.value(CONTRAST), [], f"{what}: contrast below 4.5")
+                shown = page.value("""['kinds-card', 'takers-card', 'permits-card', 'holders-card'].map(
+                    id => !document.getElementById(id).hidden)""")
+                equal(shown, [True, True, False, False], f"{what}: cards")
+                rows = page.value("""[...document.querySelectorAll('#kinds tr, #takers tr')].map(
+                    tr => [...tr.children].map(td => td.textContent.replaceAll('\u00a0', ' ')).slice(0, 5))""")
+                equal([row[0] for row in rows], ["cores", "memory", "pid 4711, uid 1000", "request 8", "request 9"], what)
+                equal([row[3] for row in rows], ["1 over", "14.5G", "holds", "place 1, lacks cores", "place 2"], what)
+                equal(rows[2][1], f"{HOSTILE}: {held['command']}", what)
+                page.close()
+
+
 def edges():
     """no gate, thirty gates, ten thousand that wait, a limit of a million"""
     with browsing() as chrome:
@@ -537,4 +578,4 @@ def source():
 
 if __name__ == "__main__":
     os.environ.pop("http_proxy", None)
-    run_tests([gate_is_there, chromium], source, looks, words, cluster, edges, failing, changing, real)
+    run_tests([gate_is_there, chromium], source, looks, words, cluster, kinds, edges, failing, changing, real)
