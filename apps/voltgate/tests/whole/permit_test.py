@@ -425,7 +425,7 @@ def claims():
         with contextlib.suppress(ConnectionResetError):
             equal(c.line(), None, "the broker has ended")
     # Less than before: what is held still counts. The period is long, so that it ends behind the claims.
-    broker = Broker("cores=3", claim="3s", directory=broker.home)
+    broker = Broker("cores=3", claim="8s", directory=broker.home)
     waiter = broker.client("take cores=1")
     equal(waiter.line(), "queued 1", "a take waits")
     claimed = [broker.client(f"claim cores=2 label=h{i}") for i in range(2)]
