@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../core/os/check.h"
+
 /* ---- amounts ---- */
 
 static bool permit_line_is_kind(const char *name, size_t size) {
