@@ -105,14 +105,25 @@ void wait_end(struct wait *w, bool is_taken) {
 
 /* ---- holds ---- */
 
-static struct books_held *held_find(struct books_thread *self, uint32_t lock) {
-  uint32_t held = atomic_load_explicit(&self->held_count, memory_order_relaxed);
-  for (uint32_t i = held; i-- > 0;) {
-    if (self->held[i].lock != lock) continue;
-    uint32_t generation = atomic_load_explicit(&books_lock(lock)->generation, memory_order_relaxed);
-    if (self->held[i].generation == generation) return &self->held[i];
+static bool held_is(const struct books_held *h, uint32_t lock) {
+  return h->lock == lock &&
+         h->generation == atomic_load_explicit(&books_lock(lock)->generation, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) struct books_held *held_search(struct books_thread *self,
+                                                                uint32_t lock, uint32_t count) {
+  for (uint32_t i = count; i-- > 0;) {
+    if (held_is(&self->held[i], lock)) return &self->held[i];
   }
   return NULL;
+}
+
+/* Most often it is the last one, or there is none. */
+static struct books_held *held_find(struct books_thread *self, uint32_t lock) {
+  uint32_t held = atomic_load_explicit(&self->held_count, memory_order_relaxed);
+  if (held == 0) return NULL;
+  if (held_is(&self->held[held - 1], lock)) return &self->held[held - 1];
+  return held_search(self, lock, held - 1);
 }
 
 void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool may_nest,
@@ -156,7 +167,10 @@ void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool
 static void held_note(struct books_thread *self, struct books_lock *l, uint64_t ns, uintptr_t at) {
   struct books_detail *d = books_detail_of(l);
   if (!d) return;
-  atomic_fetch_add_explicit(&d->hold_times[books_time_part(ns)], 1, memory_order_relaxed);
+  /* it was held alone, so no other thread counts here now */
+  _Atomic(uint32_t) *times = &d->hold_times[books_time_part(ns)];
+  atomic_store_explicit(times, atomic_load_explicit(times, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
   bool is_longest = ns > d->longest_hold.ns; /* a hint: looked at again below */
   if (!is_longest && atomic_load_explicit(&l->waiters, memory_order_relaxed) == 0) return;
   uintptr_t stack[BOOKS_DEPTH];
@@ -195,7 +209,7 @@ enum books_how held_remove(struct books_thread *self, uint32_t lock, uintptr_t a
   }
   if (h) {
     uint32_t last = atomic_load_explicit(&self->held_count, memory_order_relaxed) - 1;
-    memmove(h, h + 1, (size_t)(&self->held[last] - h) * sizeof *h);
+    if (h != &self->held[last]) memmove(h, h + 1, (size_t)(&self->held[last] - h) * sizeof *h);
     atomic_store_explicit(&self->held_count, last, memory_order_release);
   }
   if (how == BOOKS_LOCKS_IT) held_ends(self, l, at);
