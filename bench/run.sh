@@ -9,6 +9,8 @@
 ##                        throughput and waits against k; --before: beside those of that commit
 ## bench io [--save] [OPT...] servers beside raw epoll, raw io_uring, libuv, Tokio, Asio, Go, libevent,
 ##                        HAProxy, nginx and lighttpd: echo, relay, HTTP, files, cancel storms
+## bench tls [--save] [OPT...] servers by TLS beside OpenSSL on raw epoll, tokio-rustls, Go, stunnel and nginx: echo,
+##                        handshakes full and resumed, HTTPS
 ## bench gate [--save] [OPT...] voltgate in front of PostgreSQL, beside PostgreSQL alone, HAProxy and
 ##                        PgBouncer: pgbench, CPU, memory of those that queue
 ## bench ways [--save] [OPT...] tasks, fibers and coroutines beside other libraries' (--save: as
@@ -22,7 +24,7 @@
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    all | bcs | budget | bypass | figures | gate | io | queue | ring | sight | spins | unpark | watched | ways)
+    all | bcs | budget | bypass | figures | gate | io | queue | ring | sight | spins | tls | unpark | watched | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -243,22 +245,48 @@ bench_bypass() {
 }
 
 bench_io() {
-  local save=0 programs run=() option command
+  bench_servers io servers.py io_peers "$@"
+}
+
+bench_tls() {
+  bench_servers tls tls.py tls_peers "$@"
+}
+
+bench_servers() { # <name> <of bench/compare> <function: its peers> [argument]...
+  local name=$1 script=bench/compare/$2 peers=$3 save=0 programs run=() option command
+  shift 3
   for option; do
     case $option in
       -h | --help)
-        help_by bench/compare/servers.py --help
+        help_by "$script" --help
         return
         ;;
     esac
   done
-  command="./x bench io $*"
+  command="./x bench $name $*"
   if [[ ${1:-} == --save ]]; then save=1 && shift; fi
   if ((save)) && [[ $* == *--only* ]]; then wrong '--save keeps whole runs: no --only'; fi
   need @run +liburing-dev python3 +wrk
   build bench
   programs=$(build_dir bench)
   mkdir -p results
+  "$peers"
+  python "$script" --ours "$programs/bench" --apps "$programs/apps" \
+    --peers "$programs/peers/io" "${run[@]}" --command "$command" \
+    --json "results/$name.json" --markdown "results/$name.md" "$@" | tee "results/$name.txt"
+  if ((save)); then keep "results/$name.md" "$name.md"; fi
+}
+
+# What servers are measured beside. They append to run what is left out.
+tls_peers() {
+  need +openssl
+  io_peer tokio-tls @rust librust-tokio-rustls-dev librust-rustls-pemfile-dev
+  io_peer go-tls golang-go
+  io_daemon nginx
+  io_daemon stunnel4
+}
+
+io_peers() {
   io_peer libuv libuv1-dev
   io_peer libevent libevent-dev
   io_peer asio g++ libboost-dev
@@ -267,10 +295,6 @@ bench_io() {
   io_daemon haproxy
   io_daemon nginx
   io_daemon lighttpd
-  python bench/compare/servers.py --ours "$programs/bench" --apps "$programs/apps" \
-    --peers "$programs/peers/io" "${run[@]}" --command "$command" \
-    --json results/io.json --markdown results/io.md "$@" | tee results/io.txt
-  if ((save)); then keep results/io.md io.md; fi
 }
 
 # As add_peer, for the servers of bench/peers/io.

@@ -21,7 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -290,7 +290,8 @@ def arm_dict(pair: IoPair, arm: Arm) -> dict[str, Any]:
     return out | {name: asdict(figure) if figure else None for name, figure in figures.items()}
 
 
-def measure(plan: Plan, every: list[IoRow], where: Where) -> dict[str, Any]:
+def measure(plan: Plan, every: list[IoRow], where: Where,
+            judge: Callable[[dict[str, IoPair]], list[Verdict]]) -> dict[str, Any]:  # fmt: skip
     measured = Runner(plan).all(list(every), tell)
     pairs = {row.key: IoPair(row, of_row) for row, of_row in zip(every, measured, strict=True)}
     return {
@@ -305,83 +306,93 @@ def measure(plan: Plan, every: list[IoRow], where: Where) -> dict[str, Any]:
 # ---- what is demanded ----
 
 
-def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
+class Demands:
     """Ratios: by the better of volt's back ends, row by row. Bounds: by both."""
-    out: list[Verdict] = []
 
+    def __init__(self, pairs: dict[str, IoPair]) -> None:
+        self.pairs = pairs
+        self.out: list[Verdict] = []
+
+    @staticmethod
     def arms(pair: IoPair | None, of: str) -> list[Arm]:
         return [a for a in pair.row.arms if a.kind == VOLT] if pair and of == VOLT else \
                [a for a in pair.row.arms if a.label == of] if pair else []
 
-    def verdict(claim: str, found: list[tuple[Summary, str]], limit: float, unit: str) -> None:
+    def verdict(self, claim: str, found: list[tuple[Summary, str]], limit: float, unit: str) -> None:
         if not found:
-            return out.append(Verdict(claim, UNKNOWN, ""))
+            return self.out.append(Verdict(claim, UNKNOWN, ""))
         best, who = (max if unit else min)(found, key=lambda each: each[0].median)
         text = f"{digits(best.median)}{unit} ({span(best.quartile_1, best.quartile_3)}), {who}"
-        out.append(Verdict(claim, HOLDS if best.median <= limit else FAILS, text))
+        self.out.append(Verdict(claim, HOLDS if best.median <= limit else FAILS, text))
 
-    def beside(key: str, other: str, limit: float, name: str = "") -> None:
-        pair = pairs.get(key)
+    def beside(self, key: str, other: str, limit: float, name: str = "") -> None:
+        pair = self.pairs.get(key)
         title = pair.row.title if pair else key
-        found = [(s, a.label) for a in arms(pair, VOLT) for b in arms(pair, other)
+        found = [(s, a.label) for a in self.arms(pair, VOLT) for b in self.arms(pair, other)
                  if pair and (s := pair.over(a, b, name or pair.row.by))]  # fmt: skip
         what = {"p50_ns": ", p50", "p99_ns": ", p99"}.get(name, "")
-        verdict(f"{title}{what}: at most {limit:.2f} x {other}", found, limit, "")
+        self.verdict(f"{title}{what}: at most {limit:.2f} x {other}", found, limit, "")
 
-    def workers(key: str, back_end: str, n: int, of: str, limit: float, name: str = "") -> None:
+    def workers(self, key: str, back_end: str, n: int, of: str, limit: float, name: str = "") -> None:
         """With so many workers, beside the same with another number, or a peer."""
-        pair = pairs.get(key)
+        pair = self.pairs.get(key)
         one = f"volt, {back_end}, {workers_text(n)}"
-        found = [(s, one) for a in arms(pair, one) for b in arms(pair, of)
+        found = [(s, one) for a in self.arms(pair, one) for b in self.arms(pair, of)
                  if pair and (s := pair.over(a, b, name or pair.row.by))]  # fmt: skip
         title = pair.row.title if pair else key
         what = ", p99" if name else ""
-        verdict(f"{title}: {back_end}, {workers_text(n)}{what}: at most {limit:.2f} x {of}", found,
-                limit, "")
+        self.verdict(f"{title}: {back_end}, {workers_text(n)}{what}: at most {limit:.2f} x {of}",
+                     found, limit, "")  # fmt: skip
 
-    def at_most(key: str, name: str, limit: float, unit: str, factor: float) -> None:
-        pair = pairs.get(key)
-        found = [(scaled(s, factor), a.label) for a in arms(pair, VOLT)
+    def at_most(self, key: str, name: str, limit: float, unit: str, factor: float) -> None:
+        pair = self.pairs.get(key)
+        found = [(scaled(s, factor), a.label) for a in self.arms(pair, VOLT)
                  if pair and (s := pair.summary(a, name))]
         title = pair.row.title if pair else key
-        verdict(f"{title}: at most {limit:g}{unit}", found, limit, unit)
+        self.verdict(f"{title}: at most {limit:g}{unit}", found, limit, unit)
 
-    ran = [(a.label in p.measured.failed, p.row.title, a.label) for p in pairs.values()
-           for a in p.row.arms if a.kind == VOLT and
-           (a.label in p.measured.failed or a.label in p.measured.samples)]  # fmt: skip
-    failed = [f"{title} ({label})" for has_failed, title, label in ran if has_failed]
-    out.append(Verdict("every run of volt's ends well", UNKNOWN if not ran else
-                       FAILS if failed else HOLDS, "; ".join(failed) or f"{len(ran)} rows"))
+    def all_end_well(self) -> None:
+        ran = [(a.label in p.measured.failed, p.row.title, a.label) for p in self.pairs.values()
+               for a in p.row.arms if a.kind == VOLT and
+               (a.label in p.measured.failed or a.label in p.measured.samples)]  # fmt: skip
+        failed = [f"{title} ({label})" for has_failed, title, label in ran if has_failed]
+        self.out.append(Verdict("every run of volt's ends well", UNKNOWN if not ran else
+                                FAILS if failed else HOLDS, "; ".join(failed) or f"{len(ran)} rows"))
+
+
+def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
+    d = Demands(pairs)
+    d.all_end_well()
     for n in (64, 512):
-        beside(f"echo-64-{n}", "raw epoll", 1.05)
+        d.beside(f"echo-64-{n}", "raw epoll", 1.05)
         for other in ("Asio", "Go", "libevent"):
-            beside(f"echo-64-{n}", other, 1)
+            d.beside(f"echo-64-{n}", other, 1)
     for n in (64, 512):
         for other, limit in (("raw epoll", 1.05), ("libuv", 1), ("Tokio", 1)):
-            beside(f"echo-16384-{n}", other, limit)
-    beside("rate", "raw epoll", 1.10)
-    beside("rate", "raw epoll", 1, "p99_ns")
-    beside("echo-64-1", "raw epoll", 1.10, "p50_ns")
-    beside("connects", "raw epoll", 1)
+            d.beside(f"echo-16384-{n}", other, limit)
+    d.beside("rate", "raw epoll", 1.10)
+    d.beside("rate", "raw epoll", 1, "p99_ns")
+    d.beside("echo-64-1", "raw epoll", 1.10, "p50_ns")
+    d.beside("connects", "raw epoll", 1)
     for back_end in WAYS:
-        beside(f"ways-{back_end}", "volt, tasks", 1.15)
+        d.beside(f"ways-{back_end}", "volt, tasks", 1.15)
     for size in (64, 16384):
-        beside(f"relay-{size}", "HAProxy", 1)
+        d.beside(f"relay-{size}", "HAProxy", 1)
     for name in ("hello", "1k", "64k"):
-        beside(f"http-{name}", "lighttpd", 1)
+        d.beside(f"http-{name}", "lighttpd", 1)
     for back_end in ("epoll", "uring"):
         one = f"volt, {back_end}, {workers_text(1)}"
         for key in (*(f"spread-{n}" for n in SPREAD_TASKS), "spread-http"):
-            workers(key, back_end, 2, one, 1.08)
-            workers(key, back_end, 4, one, 1.15)
+            d.workers(key, back_end, 2, one, 1.08)
+            d.workers(key, back_end, 4, one, 1.15)
         for n in SPREAD_TASKS:
-            workers(f"spread-{n}", back_end, 2, TOKIO_2.label, 1)
-        workers("spread-rate", back_end, 2, one, 1.10)
-        workers("spread-rate", back_end, 2, one, 1, "p99_ns")
-    at_most("cancel", "ns", 50, " ms", 1e-6)
-    at_most("idle-http", "bytes", 4096, " bytes each", 1)
-    at_most("idle", "cores", 0.1, " % of a core", 100)
-    return out
+            d.workers(f"spread-{n}", back_end, 2, TOKIO_2.label, 1)
+        d.workers("spread-rate", back_end, 2, one, 1.10)
+        d.workers("spread-rate", back_end, 2, one, 1, "p99_ns")
+    d.at_most("cancel", "ns", 50, " ms", 1e-6)
+    d.at_most("idle-http", "bytes", 4096, " bytes each", 1)
+    d.at_most("idle", "cores", 0.1, " % of a core", 100)
+    return d.out
 
 
 def scaled(s: Summary, factor: float) -> Summary:
@@ -389,6 +400,18 @@ def scaled(s: Summary, factor: float) -> Summary:
 
 
 # ---- as text, as a document ----
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A command of ./x bench, and its page."""
+
+    name: str
+    title: str
+    about: str  # the first paragraph is not of the page
+    serve: Callable[[str], None]  # makes what the servers serve, in a directory
+    rows: Callable[[Where, int], list[IoRow]]
+    judge: Callable[[dict[str, IoPair]], list[Verdict]]
 
 
 def figure(arm: dict[str, Any], name: str, factor: float = 1) -> str:
@@ -448,9 +471,9 @@ def verdict_lines(given: dict[str, Any]) -> list[list[str]]:
     return out + ([[f"{missing} of {len(given['demands'])}", UNKNOWN, ""]] if missing else [])
 
 
-def write_markdown(given: dict[str, Any], command: str) -> str:
-    about = (__doc__ or "").split("\n\n")
-    out = ["# I/O, measured\n",
+def write_markdown(given: dict[str, Any], command: str, bench: Bench) -> str:
+    about = bench.about.split("\n\n")
+    out = [f"# {bench.title}\n",
            f"Written by `{command}`: {given['machine']}. {given['rounds']} rounds, interleaved; "
            "medians.\n", *(part.strip() + "\n" for part in about[1:]),
            *(f"- {line}" for line in failures(given)), "",
@@ -474,20 +497,20 @@ def write_text(given: dict[str, Any]) -> str:
 # ---- the command ----
 
 
-def arguments() -> argparse.Namespace:
-    p = argparse.ArgumentParser(prog="./x bench io", description=__doc__, allow_abbrev=False,
+def arguments(bench: Bench) -> argparse.Namespace:
+    p = argparse.ArgumentParser(prog=f"./x bench {bench.name}", description=bench.about, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     p.add_argument("--rounds", type=int, default=5, metavar="N", help="so many (5)")
     p.add_argument("--minutes", type=int, default=25, metavar="N",
                    help="begin no round that would end later (25)")  # fmt: skip
     p.add_argument("--milliseconds", type=int, default=1000, metavar="N",
                    help="that a run measures (1000)")  # fmt: skip
-    p.add_argument("--only", default="", metavar="REGEX", help="rows: echo-64-1, rate, relay-64...")
+    p.add_argument("--only", default="", metavar="REGEX", help="rows, by their names")
     given = p.add_argument_group("given by ./x")
     for name in ("ours", "peers", "apps"):
         given.add_argument(f"--{name}", default=".", metavar="DIR", help="programs")
     given.add_argument("--left-out", nargs=2, action="append", default=[], metavar=("NAME", "WHY"))
-    given.add_argument("--command", default="./x bench io",
+    given.add_argument("--command", default=f"./x bench {bench.name}",
                        help="what the results say wrote them")  # fmt: skip
     for name in ("json", "markdown"):
         given.add_argument(f"--{name}", metavar="FILE", help="write it")
@@ -506,23 +529,23 @@ def serve(directory: str) -> None:
             file.write(content)
 
 
-def main() -> int:
-    o = arguments()
+def run_bench(bench: Bench) -> int:
+    o = arguments(bench)
     if len(os.sched_getaffinity(0)) < 2:
         tell("the server and the client need a core each")
         return 77
     directory = tempfile.mkdtemp(prefix="volt-bench-")
     os.environ["BENCH_DIR"] = directory
     try:
-        serve(directory)
+        bench.serve(directory)
         where = Where(o, f"{directory}/www")
-        every = [row for row in rows(where, o.milliseconds) if re.search(o.only, row.key)]
+        every = [row for row in bench.rows(where, o.milliseconds) if re.search(o.only, row.key)]
         plan = Plan(where.programs, where.left_out, o.rounds, o.minutes * 60, 100)
         for name, why in where.left_out.items():
             tell(f"{name} is left out: {why}")
-        given = measure(plan, every, where)
+        given = measure(plan, every, where, bench.judge)
         for path, content in ((o.json, json.dumps(given, indent=1) + "\n"),
-                              (o.markdown, write_markdown(given, o.command))):
+                              (o.markdown, write_markdown(given, o.command, bench))):
             if path:
                 with open(path, "w") as file:
                     file.write(content)
@@ -536,4 +559,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_bench(Bench("io", "I/O, measured", __doc__ or "", serve, rows, judge)))

@@ -32,6 +32,7 @@ bench figures | --
 bench bcs | bench bcs --quick
 bench bypass | bench bypass --rounds 1 --percent 1
 bench io | bench io --rounds 1 --milliseconds 50 --only echo-64-1
+bench tls | bench tls --rounds 1 --milliseconds 50 --only resumed
 bench gate | bench gate --rounds 1 --seconds 1 --warm 1
 bench ways | bench ways --rounds 1 --percent 1
 bench queue | bench queue --rounds 1 --percent 1

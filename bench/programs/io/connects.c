@@ -10,9 +10,10 @@ enum { EVENTS = 512, WAIT_MS = 10 };
 
 static void begin(int epoll, io_conn *c, const io_options *o, const io_children *children) {
   uint64_t began = io_now();
-  *c = (io_conn){.number = c->number + o->tasks, .size = o->amount};
-  c->fd = io_connect(children->port, c->number);
-  if (c->fd < 0) io_fail("a connection is refused");
+  uint32_t number = c->number + o->tasks;
+  *c = (io_conn){.number = number, .size = o->amount};
+  if (!io_conn_open(c, children->port, o->tls, number % o->tasks))
+    io_fail("a connection is refused");
   io_conn_watch(epoll, c);
   io_conn_send(epoll, c, began);
 }
@@ -35,7 +36,7 @@ void io_connects(const io_options *o, const io_children *children, io_said *said
       said->operations += 1;
       histogram_add(&said->waits, io_now() - c->since);
       io_work(o->work);
-      close(c->fd);
+      io_conn_close(c);
       begin(epoll, c, o, children);
     }
   }

@@ -102,8 +102,9 @@ void io_echo(const io_options *o, const io_children *children, io_said *said) {
   if (!e.conns || !e.owed) io_fail("no memory");
   prctl(PR_SET_TIMERSLACK, 1000);
   for (uint32_t i = 0; i < o->tasks; i++) {
-    e.conns[i] = (io_conn){.fd = io_connect(children->port, i), .number = i, .size = o->amount};
-    if (e.conns[i].fd < 0) io_fail("connection %u of %u is refused", i, o->tasks);
+    e.conns[i] = (io_conn){.number = i, .size = o->amount};
+    if (!io_conn_open(&e.conns[i], children->port, o->tls, i))
+      io_fail("connection %u of %u is refused", i, o->tasks);
     io_conn_watch(e.epoll, &e.conns[i]);
   }
   e.began = io_now();

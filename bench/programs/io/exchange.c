@@ -2,18 +2,24 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "io.h"
+#ifdef IO_TLS
+#include "tls.h"
+#endif
 
 enum { ADDRESSES = 200, WARM_MS_LEAST = 50 };
 
-#define PATIENCE_NS UINT64_C(5000000000)
+#define PATIENCE_MS 5000
+#define PATIENCE_NS (PATIENCE_MS * UINT64_C(1000000))
 
 /* Messages are parts of one string of bytes, which begin at different places: whoever mixes up two
  * of them, or loses a byte, is found out. */
@@ -47,16 +53,65 @@ int io_connect(uint16_t port, uint32_t number) {
   return -1;
 }
 
+/* ---- plain, or by TLS ---- */
+
+bool io_conn_open(io_conn *c, uint16_t port, uint32_t tls, uint32_t slot) {
+  c->fd = io_connect(port, c->number);
+  if (c->fd < 0) return false;
+  if (tls == IO_PLAIN) return true;
+#ifdef IO_TLS
+  int flags = fcntl(c->fd, F_GETFL);
+  if (flags < 0 || fcntl(c->fd, F_SETFL, flags | O_NONBLOCK) != 0) io_fail("fcntl");
+  c->tls = tls_conn_new(c->fd, slot, tls == IO_TLS_RESUMED);
+#else
+  (void)slot;
+  io_fail("--tls: it was built without OpenSSL");
+#endif
+  return true;
+}
+
+void io_conn_close(io_conn *c) {
+#ifdef IO_TLS
+  if (c->tls) tls_conn_free(c->tls);
+#endif
+  close(c->fd);
+}
+
+static ssize_t put(io_conn *c, const char *from, size_t size) {
+#ifdef IO_TLS
+  if (c->tls) return tls_conn_send(c->tls, from, size);
+#endif
+  return send(c->fd, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t get(io_conn *c, char *to, size_t size) {
+#ifdef IO_TLS
+  if (c->tls) return tls_conn_recv(c->tls, to, size);
+#endif
+  return recv(c->fd, to, size, MSG_DONTWAIT);
+}
+
+/* ---- messages ---- */
+
 void io_conn_watch(int epoll, io_conn *c) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) != 0) io_fail("epoll_ctl");
 }
 
+/* Then it waits for the server, and not for room. */
+static bool is_shaking_hands(const io_conn *c) {
+#ifdef IO_TLS
+  if (c->tls) return !SSL_is_init_finished(c->tls);
+#endif
+  (void)c;
+  return false;
+}
+
 static void send_rest(int epoll, io_conn *c) {
-  ssize_t n = send(c->fd, message(c) + c->sent, c->size - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ssize_t n = put(c, message(c) + c->sent, c->size - c->sent);
   if (n < 0 && errno != EAGAIN) io_fail("send: %s", strerror(errno));
   if (n > 0) c->sent += (uint32_t)n;
-  bool waits = c->sent < c->size;
+  bool waits = c->sent < c->size && !is_shaking_hands(c);
   if (waits == c->waits_for_room) return;
   c->waits_for_room = waits;
   struct epoll_event event = {.events = EPOLLIN | (waits ? EPOLLOUT : 0u), .data.ptr = c};
@@ -70,11 +125,10 @@ void io_conn_send(int epoll, io_conn *c, uint64_t since) {
   send_rest(epoll, c);
 }
 
-bool io_conn_go_on(int epoll, io_conn *c, uint32_t events) {
+/* Takes what has come of the answer. Returns whether there may be more. */
+static bool take_part(io_conn *c) {
   static char answer[IO_BYTES_MOST];
-  if (events & EPOLLOUT) send_rest(epoll, c);
-  if (!(events & ~(uint32_t)EPOLLOUT)) return false;
-  ssize_t n = recv(c->fd, answer, sizeof answer, MSG_DONTWAIT);
+  ssize_t n = get(c, answer, sizeof answer);
   if (n < 0 && errno == EAGAIN) return false;
   if (n < 0) io_fail("recv: %s", strerror(errno));
   if (n == 0) io_fail("the server has closed a connection");
@@ -83,7 +137,32 @@ bool io_conn_go_on(int epoll, io_conn *c, uint32_t events) {
             c->number, c->count, (unsigned)n, c->got);
   }
   c->got += (uint32_t)n;
+  return c->tls && c->got < c->size; /* a record that has been received is in no event */
+}
+
+bool io_conn_go_on(int epoll, io_conn *c, uint32_t events) {
+  if ((events & EPOLLOUT) || is_shaking_hands(c)) send_rest(epoll, c);
+  if (!(events & ~(uint32_t)EPOLLOUT) || is_shaking_hands(c)) return false;
+  while (take_part(c)) {
+  }
   return c->got == c->size;
+}
+
+static void await_events(const io_conn *c) {
+  struct pollfd events = {.fd = c->fd, .events = POLLIN};
+  if (errno != EAGAIN || poll(&events, 1, PATIENCE_MS) != 1) io_fail("no answer has come");
+}
+
+void io_conn_write(io_conn *c, const char *from, size_t size) {
+  ssize_t n;
+  while ((n = put(c, from, size)) < 0) await_events(c);
+  if ((size_t)n != size) io_fail("a request is too long");
+}
+
+size_t io_conn_read(io_conn *c, char *to, size_t size) {
+  ssize_t n;
+  while ((n = get(c, to, size)) < 0) await_events(c);
+  return (size_t)n;
 }
 
 void io_work(uint32_t ns) {

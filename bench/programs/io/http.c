@@ -1,29 +1,26 @@
 /* http.c: an HTTP server loaded by wrk. wrk compares nothing: so one answer is compared here first,
  * and what wrk calls an error ends the run. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "io.h"
 
-enum { ANSWER_BYTES = 1 << 20, SAID_BYTES = 8192, PATH_BYTES = 512 };
+enum { ANSWER_BYTES = 2 << 20, SAID_BYTES = 8192, PATH_BYTES = 512 };
 
 /* Reads one answer of status 200; its body, which is as long as Content-Length says. */
-size_t io_http_get(int fd, const char *path, char **body) {
+size_t io_http_get(io_conn *c, const char *path, char **body) {
   static char answer[ANSWER_BYTES + 1];
   char request[PATH_BYTES];
   size_t have = 0, whole = 0, head = 0;
   int n = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", path);
-  if (send(fd, request, (size_t)n, MSG_NOSIGNAL) != n) io_fail("send: %s", strerror(errno));
+  io_conn_write(c, request, (size_t)n);
   while (whole == 0 || have < whole) {
-    ssize_t got = recv(fd, answer + have, ANSWER_BYTES - have, 0);
-    if (got <= 0) io_fail("GET %s: no whole answer", path);
-    have += (size_t)got;
+    size_t got = io_conn_read(c, answer + have, ANSWER_BYTES - have);
+    if (got == 0) io_fail("GET %s: no whole answer", path);
+    have += got;
     answer[have] = '\0';
     char *end = whole ? NULL : strstr(answer, "\r\n\r\n");
     if (!end) continue;
@@ -48,12 +45,12 @@ static void compare(const io_options *o, const io_children *children) {
   if (!from) io_fail("there is no %s", name);
   size_t size = fread(file, 1, sizeof file, from);
   fclose(from);
-  int fd = io_connect(children->port, 0);
-  if (fd < 0) io_fail("a connection is refused");
-  if (io_http_get(fd, o->path, &body) != size || memcmp(file, body, size) != 0) {
+  io_conn c = {.number = 0};
+  if (!io_conn_open(&c, children->port, o->tls, 0)) io_fail("a connection is refused");
+  if (io_http_get(&c, o->path, &body) != size || memcmp(file, body, size) != 0) {
     io_fail("wrong bytes have come back: GET %s", o->path);
   }
-  close(fd);
+  io_conn_close(&c);
 }
 
 /* Runs wrk for so long: how many requests it has made, in how many seconds. */
@@ -61,8 +58,8 @@ static uint64_t load(const io_options *o, const io_children *children, unsigned 
                      double *wall_seconds, double *client_ns) {
   char command[PATH_BYTES], said[SAID_BYTES];
   unsigned long long requests;
-  snprintf(command, sizeof command, "exec wrk -t1 -c%u -d%us http://127.0.0.1:%u%s",
-           (unsigned)o->tasks, seconds, (unsigned)children->port, o->path);
+  snprintf(command, sizeof command, "exec wrk -t1 -c%u -d%us http%s://127.0.0.1:%u%s",
+           (unsigned)o->tasks, seconds, o->tls ? "s" : "", (unsigned)children->port, o->path);
   io_child_read(command, said, sizeof said, client_ns);
   const char *line = strstr(said, " requests in ");
   while (line && line > said && line[-1] != '\n') line--;

@@ -17,7 +17,7 @@ static void one_answer(const io_options *o, int epoll, io_conn *c) {
   struct epoll_event event;
   io_conn_watch(epoll, c);
   if (o->path) {
-    io_http_get(c->fd, o->path, NULL);
+    io_http_get(c, o->path, NULL);
     return;
   }
   io_conn_send(epoll, c, 0);
@@ -33,8 +33,9 @@ void io_idle(const io_options *o, const io_children *children, io_said *said) {
   if (!conns) io_fail("no memory");
   for (uint32_t i = 0; i < o->tasks + WARM; i++) {
     if (i == WARM) before = io_resident_bytes(children->server);
-    conns[i] = (io_conn){.fd = io_connect(children->port, i), .number = i, .size = o->amount};
-    if (conns[i].fd < 0) io_fail("connection %u of %u is refused", i, o->tasks);
+    conns[i] = (io_conn){.number = i, .size = o->amount};
+    if (!io_conn_open(&conns[i], children->port, o->tls, i))
+      io_fail("connection %u of %u is refused", i, o->tasks);
     one_answer(o, epoll, &conns[i]);
   }
   usleep(SETTLE_MS * 1000);

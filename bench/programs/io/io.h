@@ -26,7 +26,11 @@ typedef struct io_options {
   uint32_t rate;       /* messages a second, 0: each connection sends when it has its answer */
   uint32_t work;       /* nanoseconds that the client computes for each answer */
   uint32_t all_cores;  /* 1: server and client have all of them; 0: one each */
+  uint32_t tls;        /* of io_tls */
 } io_options;
+
+/* How connections begin: plainly, with a full handshake of TLS 1.3, or by the session of the one before. */
+enum io_tls { IO_PLAIN = 0, IO_TLS_FULL = 1, IO_TLS_RESUMED = 2 };
 
 /* What is said of a run. What is IO_UNSAID is left out. */
 #define IO_UNSAID (-1.0)
@@ -70,13 +74,21 @@ typedef struct io_conn {
   int fd;
   uint32_t number, count; /* of the connection; of its messages so far */
   uint32_t size, sent, got;
-  uint64_t since; /* what its wait is counted from */
+  uint64_t since;     /* what its wait is counted from */
+  struct ssl_st *tls; /* NULL: it is plain */
   bool waits_for_room;
 } io_conn;
 
 /* -1 if it is refused. Connections of different numbers have different addresses of their own, so
  * that ports do not run out. */
 int io_connect(uint16_t port, uint32_t number);
+/* The same, as c->fd, which is to be fd of its number; tls: of io_tls. Its handshake comes with its first
+ * message. slot: of the connection whose session is resumed. Returns whether it could be. */
+bool io_conn_open(io_conn *c, uint16_t port, uint32_t tls, uint32_t slot);
+void io_conn_close(io_conn *c);
+/* All of a short request; and what comes then. They wait. */
+void io_conn_write(io_conn *c, const char *from, size_t size);
+size_t io_conn_read(io_conn *c, char *to, size_t size);
 void io_conn_watch(int epoll, io_conn *c);
 /* Sends the next message; the wait for its answer is counted from since. */
 void io_conn_send(int epoll, io_conn *c, uint64_t since);
@@ -86,7 +98,7 @@ bool io_conn_go_on(int epoll, io_conn *c, uint32_t events);
 void io_work(uint32_t ns);
 
 /* Reads one answer of status 200: how long its body is, and where. body may be NULL. */
-size_t io_http_get(int fd, const char *path, char **body);
+size_t io_http_get(io_conn *c, const char *path, char **body);
 
 /* ---- workloads ---- */
 

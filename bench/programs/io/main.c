@@ -25,12 +25,13 @@ static int usage(FILE *out, int status) {
       out,
       "usage: bench-io echo|connects|idle|http --server COMMAND [--origin COMMAND] [--path PATH]\n"
       "                [--tasks N] [--amount N] [--operations N] [--rate N] [--work N]\n"
-      "                [--all-cores 0|1]\n"
+      "                [--all-cores 0|1] [--tls 0|1|2]\n"
       "  COMMAND      @: the port to listen at; %%: that of the origin, which a relay connects to\n"
       "  --tasks      connections; --amount: bytes of a message; --operations: milliseconds\n"
       "  --rate       messages a second; 0: each connection sends when it has its answer\n"
       "  --work       nanoseconds that the client computes for each answer\n"
       "  --all-cores  1: for the server and the client; 0: one for each\n"
+      "  --tls        1: TLS 1.3; 2: a connection resumes the session of the one before\n"
       "  --path       of HTTP; http compares the answer with $BENCH_DIR/www/PATH\n");
   return status;
 }
@@ -54,9 +55,10 @@ static bool take(io_options *o, const char *name, const char *value) {
     const char *name;
     uint32_t *number, least, most;
   } numbers[] = {
-      {"--tasks", &o->tasks, 1, IO_TASKS_MOST},    {"--amount", &o->amount, 1, IO_BYTES_MOST},
-      {"--operations", &o->operations, 1, 600000}, {"--rate", &o->rate, 0, 10000000},
-      {"--work", &o->work, 0, 1000000000},         {"--all-cores", &o->all_cores, 0, 1},
+      {"--tasks", &o->tasks, 1, IO_TASKS_MOST},     {"--amount", &o->amount, 1, IO_BYTES_MOST},
+      {"--operations", &o->operations, 1, 600000},  {"--rate", &o->rate, 0, 10000000},
+      {"--work", &o->work, 0, 1000000000},          {"--all-cores", &o->all_cores, 0, 1},
+      {"--tls", &o->tls, IO_PLAIN, IO_TLS_RESUMED},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (strcmp(name, texts[i].name) != 0) continue;

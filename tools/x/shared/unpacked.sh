@@ -9,6 +9,7 @@ declare -A daemons=(
     libsystemd0'
   [pgbouncer]='pgbouncer | libc-ares2 libevent-2.1-7 libpam0g libssl3 libsystemd0'
   [nginx]='nginx | libcrypt1 libpcre2-8-0 libssl3 zlib1g'
+  [stunnel4]='stunnel4 | libssl3 libsystemd0 libwrap0'
   [lighttpd]='lighttpd | libcrypt1 libnettle8 libpcre2-8-0 libxxhash0'
 )
 zookeeper_packages=(libzookeeper-java libslf4j-java libsnappy-java libdropwizard-metrics-java) # jars
