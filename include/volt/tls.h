@@ -155,7 +155,8 @@ VOLT_API VOLT_NODISCARD int volt_tls_context_name(volt_tls_context *c, const cha
 VOLT_API VOLT_NODISCARD int volt_tls_ticket_key_make(volt_tls_ticket_key *key);
 
 /* Set the ticket keys of a server's context: new tickets are encrypted with the first; a ticket that
- * comes is taken if one of them has made it, and renewed if that is not the first. A new context has
+ * comes is taken if one of them has made it, and renewed if that is not the first; with TLS 1.3
+ * always, because clients use each once. A new one lasts no longer than the one before. A new context has
  * one key that is random. To rotate, put a new key before the others and leave the oldest out.
  * Processes that share keys take each other's tickets.
  * keys: count of them, 1 to VOLT_TLS_TICKET_KEYS; copied.

@@ -1,11 +1,16 @@
 /* ticket.c: the keys of session tickets. A ticket is encrypted by AES-256 in CBC mode and
  * authenticated by HMAC with SHA-256; its first 16 bytes name the key.
  *
+ * With TLS 1.3 each session that is taken up gets a new ticket, because clients use each once (RFC 8446,
+ * C.4). OpenSSL counts the age of a session from its last ticket. So a ticket has the time of the full
+ * handshake, too, which goes from ticket to ticket: the age is counted from there.
+ *
  * Labels: tls */
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <string.h>
+#include <time.h>
 
 #include "context.h"
 
@@ -66,6 +71,40 @@ static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPH
   return result;
 }
 
+/* As SSL_CTX_set_session_ticket_cb(): a ticket is about to be made. Returns 1; 0: there is no memory. */
+static int ticket_make(SSL *ssl, void *arg) {
+  (void)arg;
+  SSL_SESSION *session = SSL_get_session(ssl);
+  void *begun = NULL;
+  size_t size = 0;
+  bool goes_on = SSL_SESSION_get0_ticket_appdata(session, &begun, &size) == 1 && size > 0;
+  const int64_t now = (int64_t)time(NULL);
+  return goes_on ? 1 : SSL_SESSION_set1_ticket_appdata(session, &now, sizeof now);
+}
+
+/* Whether its full handshake was so long ago that it is not taken up any more, or that is not known. */
+static bool ticket_is_old(const SSL *ssl, SSL_SESSION *session) {
+  void *at = NULL;
+  size_t size = 0;
+  int64_t begun;
+  if (SSL_SESSION_get0_ticket_appdata(session, &at, &size) != 1 || size != sizeof begun)
+    return true;
+  memcpy(&begun, at, sizeof begun);
+  int64_t age = (int64_t)time(NULL) - begun;
+  return age < 0 || age >= (int64_t)SSL_CTX_get_timeout(SSL_get_SSL_CTX(ssl));
+}
+
+/* As SSL_CTX_set_session_ticket_cb(): a ticket has come, or none. */
+static SSL_TICKET_RETURN ticket_take(SSL *ssl, SSL_SESSION *session, const unsigned char *name,
+                                     size_t name_size, SSL_TICKET_STATUS status, void *arg) {
+  (void)name, (void)name_size, (void)arg;
+  bool is_good = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
+  if (!is_good || ticket_is_old(ssl, session)) return SSL_TICKET_RETURN_IGNORE_RENEW;
+  bool renews = status == SSL_TICKET_SUCCESS_RENEW || SSL_version(ssl) == TLS1_3_VERSION;
+  return renews ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_USE;
+}
+
 void volt_tls_ticket_use_(SSL_CTX *ssl) {
   (void)SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, ticket_key);
+  (void)SSL_CTX_set_session_ticket_cb(ssl, ticket_make, ticket_take, NULL);
 }
