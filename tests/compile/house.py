@@ -288,7 +288,7 @@ def sub_rooms(tree, room):
 
 # ---- what a room's page says ----
 
-FIRST_LINES = 13  # of a page: what is read before a room is chosen
+FIRST_LINES = 14  # of a page: what is read before a room is chosen
 GIVEN = re.compile(r"`((?!volt_)\w+(?:_|\(\)))`")  # the beginning of names, or one name
 QUOTED = re.compile(r"`([\w/]+\.[ch]|[a-z]+(?:_[a-z]+)*)`")  # a file, or its name without .c
 
@@ -373,7 +373,8 @@ ROOMS_OF_GATE = {  # from below: each names rooms above its own line only, so th
     "program": "config process gate cluster session",
     "admin": "wire config process gate cluster program",
     "handover": "config process gate program admin",
-    "main": "config process gate cluster session program admin handover",
+    "run": "config process",
+    "main": "config process gate cluster session program admin handover run",
 }
 
 

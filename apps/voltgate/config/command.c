@@ -133,10 +133,66 @@ static bool command_read_client(struct command *c) {
   return command_take_token(&c->client) && is_right;
 }
 
+/* ---- a command under a permit ---- */
+
+/* Whether this is the end of the options: the command, or -- before it. */
+static bool command_begins(const char *word) {
+  return word[0] != '-' || strcmp(word, "--") == 0;
+}
+
+/* `voltgate run` begins a command under a permit, and not a gate: what follows is such an option, or the
+ * command. */
+static bool command_is_under(int argc, char *const *argv) {
+  char name[40];
+  if (argc < 3 || strcmp(argv[1], "run") != 0) return false;
+  if (command_begins(argv[2])) return true;
+  if (strncmp(argv[2], "--", 2) != 0) return false;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(argv[2] + 2, "="), argv[2] + 2);
+  return options_find(name, OPTION_OF_UNDER) != NULL;
+}
+
+static bool command_take_under(struct command *c, struct arguments *a, bool given[OPTIONS_MOST]) {
+  const struct option *o;
+  const char *value;
+  char why[OPTION_WHY];
+  switch (arguments_next(a, OPTION_OF_UNDER, &o, &value, why)) {
+    case ARGUMENT_OPTION:
+      if (given[o - options_table]) {
+        fprintf(stderr, "voltgate: run: --%s: it is given twice\n", o->name);
+        return false;
+      }
+      given[o - options_table] = true;
+      if (option_set(o, &c->under, value, why)) return true;
+      fprintf(stderr, "voltgate: run: --%s: %s\n", o->name, why);
+      return false;
+    default: fprintf(stderr, "voltgate: run: %s\n", why); return false;
+  }
+}
+
+/* argv[1] is "run". */
+static enum command_kind command_read_under(struct command *c, int argc, char *const *argv) {
+  struct arguments a = {.argc = argc, .argv = argv, .next = 2};
+  bool given[OPTIONS_MOST] = {false}, is_right = options_preset(OPTION_OF_UNDER, &c->under);
+  c->kind = COMMAND_UNDER;
+  while (is_right && a.next < argc && !command_begins(argv[a.next]))
+    is_right = command_take_under(c, &a, given);
+  if (a.next < argc && strcmp(argv[a.next], "--") == 0) a.next++;
+  c->under.words = argv + a.next;
+  if (is_right && a.next >= argc) {
+    fputs("voltgate: run: which command? voltgate run [options] [--] COMMAND [ARGUMENTS]\n",
+          stderr);
+    is_right = false;
+  }
+  if (is_right) return COMMAND_UNDER;
+  command_free(c);
+  return c->kind = COMMAND_WRONG_UNDER;
+}
+
 /* ---- all of it ---- */
 
 enum command_kind command_read(struct command *out, int argc, char *const *argv) {
   *out = (struct command){.kind = COMMAND_RUN, .argc = argc, .argv = argv};
+  if (command_is_under(argc, argv)) return command_read_under(out, argc, argv);
   if (command_is_shown(argc, argv)) return out->kind = COMMAND_SHOWN;
   if (argc > 1 && argv[1][0] != '-') {
     int i = 0;
@@ -165,4 +221,5 @@ void command_free(struct command *c) {
     c->client.token = NULL;
   }
   options_clear(OPTION_OF_CLIENT, &c->client);
+  options_clear(OPTION_OF_UNDER, &c->under);
 }

@@ -15,8 +15,10 @@ enum command_kind {
   COMMAND_DRAIN,
   COMMAND_STATUS,
   COMMAND_DUMP,
-  COMMAND_SHOWN, /* help or the version was printed: exit with 0 */
-  COMMAND_WRONG  /* what is wrong was printed: exit with 2 */
+  COMMAND_UNDER,      /* a command under a permit: under has the rest */
+  COMMAND_SHOWN,      /* help or the version was printed: exit with 0 */
+  COMMAND_WRONG,      /* what is wrong was printed: exit with 2 */
+  COMMAND_WRONG_UNDER /* the same, of a command under a permit: exit with 125, as nohup and timeout do */
 };
 
 /* What a command that asks a running voltgate was given. */
@@ -32,11 +34,24 @@ struct client_settings {
   struct permit_amounts kind; /* limit: of a permit gate, in its place: one kind */
 };
 
+/* What `voltgate run COMMAND` was given. */
+struct under_settings {
+  char *gate;         /* as written; NULL: the one of this user */
+  char *take;         /* amounts */
+  char *label;        /* NULL: none */
+  uint64_t wait_ns;   /* 0: for ever */
+  bool is_now;        /* or fail */
+  bool keeps;         /* what the command leaves behind holds on to the permit */
+  bool has_jobs;      /* it is make, which gets more tokens by the gate */
+  char *const *words; /* the command, in argv; NULL behind the last */
+};
+
 struct command {
   enum command_kind kind;
   int argc; /* run, check: for settings_read(); argv[0] is not an option */
   char *const *argv;
   struct client_settings client;
+  struct under_settings under;
 };
 
 /* Read the command line: which command it is, and all of it if that asks a running voltgate. *out

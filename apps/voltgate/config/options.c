@@ -55,6 +55,7 @@ static const struct option_word cluster_acl_words[] = {
 #define PROCESS(member) .owner = OPTION_OF_PROCESS, .offset = offsetof(struct settings, member)
 #define TENANT(member) .owner = OPTION_OF_TENANT, .offset = offsetof(struct tenant_settings, member)
 #define CLIENT(member) .owner = OPTION_OF_CLIENT, .offset = offsetof(struct client_settings, member)
+#define UNDER(member) .owner = OPTION_OF_UNDER, .offset = offsetof(struct under_settings, member)
 #define NUMBER(from, to) .kind = OPTION_NUMBER, .argument = "N", .least = (from), .most = (to)
 #define TIME .kind = OPTION_TIME, .argument = "TIME", .least = 1, .most = YEAR, .can_be_zero = true
 #define TIME_FROM(ns) .kind = OPTION_TIME, .argument = "TIME", .least = (ns), .most = YEAR
@@ -471,6 +472,35 @@ const struct option options_table[] = {
   {.name = "each", CLIENT(is_each), .kind = OPTION_FLAG, .group = "Commands that ask",
    .help = "dump: every task by itself, with the stacks of fibers",
    .manual = "`dump`: every task by itself, with the stacks of fibers."},
+
+  {.name = "take", UNDER(take), .kind = OPTION_TEXT, .argument = "AMOUNTS",
+   .group = "run COMMAND", .preset = "cores=1", .help = "what it needs, as cores=2,memory=4G",
+   .manual =
+     "What the command needs, of the kinds that the gate has, as `cores=2,memory=4G`. It gets all of it, or "
+     "waits and holds nothing."},
+  {.name = "gate", UNDER(gate), .kind = OPTION_TEXT, .argument = "SOCKET", .group = "run COMMAND",
+   .preset_words = "this user's", .help = "a gate with protocol = permit: a path, or unix:@NAME, HOST:PORT",
+   .manual =
+     "Which gate to ask: the path of a socket, `unix:@NAME` or `HOST:PORT`. Without it: what "
+     "`VOLTGATE_PERMITS` says, else `voltgate/permits.sock` below `XDG_RUNTIME_DIR`, else "
+     "`/run/voltgate/permits.sock`."},
+  {.name = "or-fail", UNDER(is_now), .kind = OPTION_FLAG, .group = "run COMMAND",
+   .help = "do not wait: exit code 124 if it is not free",
+   .manual = "Do not wait: if what it needs is not free at once, end with exit code 124."},
+  {.name = "wait", UNDER(wait_ns), TIME, .group = "run COMMAND", .preset = "0",
+   .preset_words = "0: for ever", .help = "how long it may wait; then exit code 124",
+   .manual =
+     "How long the command may wait for what it needs; then it ends with exit code 124. `0`: for as long "
+     "as that takes."},
+  {.name = "keep", UNDER(keeps), .kind = OPTION_FLAG, .group = "run COMMAND",
+   .help = "what the command leaves behind keeps the permit",
+   .manual =
+     "The command inherits the connection, and is executed in place of voltgate. So the permit goes back "
+     "when the last process that has inherited it has ended, as a daemon that the command has left "
+     "behind. Nothing asks for the permit again if the gate ends meanwhile."},
+  {.name = "label", UNDER(label), .kind = OPTION_TEXT, .argument = "TEXT", .group = "run COMMAND",
+   .help = "what the gate shows beside the command",
+   .manual = "What the gate shows beside the command, in its list and its page; at most 128 bytes."},
 };
 /* clang-format on */
 

@@ -12,7 +12,8 @@ enum option_owner {
   OPTION_OF_GATE = 1,    /* struct gate_settings, [gate NAME] */
   OPTION_OF_PROCESS = 2, /* struct settings, [voltgate] */
   OPTION_OF_TENANT = 4,  /* struct tenant_settings, [tenant GATE/NAME] */
-  OPTION_OF_CLIENT = 8   /* struct client_settings: of the commands that ask */
+  OPTION_OF_CLIENT = 8,  /* struct client_settings: of the commands that ask */
+  OPTION_OF_UNDER = 16   /* struct under_settings: of a command under a permit */
 };
 
 /* Those that a voltgate that serves is given on its command line. */

@@ -6,6 +6,7 @@
 #include "config/command.h"
 #include "gate/certificates.h"
 #include "main/run.h"
+#include "run/command.h"
 
 enum { EXIT_WRONG = 2 };
 
@@ -45,6 +46,8 @@ int main(int argc, char **argv) {
     case COMMAND_DRAIN:
     case COMMAND_STATUS:
     case COMMAND_DUMP: code = admin_command(command.kind, &command.client); break;
+    case COMMAND_UNDER: code = run_command(&command.under); break;
+    case COMMAND_WRONG_UNDER: code = RUN_EXIT_FAILED; break;
     case COMMAND_SHOWN: break;
     case COMMAND_WRONG: code = EXIT_WRONG; break;
   }

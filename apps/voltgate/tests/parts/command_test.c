@@ -42,6 +42,36 @@ static void run_is_the_default(void **state) {
   command_free(&c);
 }
 
+static void a_command_under_a_permit(void **state) {
+  (void)state;
+  struct command c;
+  assert_int_equal(READ(&c, "run", "ls", "--help"), COMMAND_UNDER);
+  assert_string_equal(c.under.words[0], "ls");
+  assert_string_equal(c.under.words[1], "--help"); /* is not ours */
+  assert_null(c.under.words[2]);
+  assert_string_equal(c.under.take, "cores=1");
+  assert_null(c.under.gate);
+  assert_true(c.under.wait_ns == 0 && !c.under.is_now && !c.under.keeps);
+  command_free(&c);
+  assert_int_equal(READ(&c, "run", "--take=memory=4G", "--wait", "30s", "--keep", "--or-fail",
+                        "--gate", "/x", "--label", "a b", "--", "--ls"),
+                   COMMAND_UNDER);
+  assert_string_equal(c.under.words[0], "--ls");
+  assert_string_equal(c.under.take, "memory=4G");
+  assert_string_equal(c.under.gate, "/x");
+  assert_string_equal(c.under.label, "a b");
+  assert_true(c.under.wait_ns == UINT64_C(30000000000) && c.under.is_now && c.under.keeps);
+  command_free(&c);
+  assert_int_equal(READ(&c, "run", "--take", "cores=1"), COMMAND_WRONG_UNDER);
+  assert_int_equal(READ(&c, "run", "--take", "cores=1", "--limit", "5", "ls"), COMMAND_WRONG_UNDER);
+  assert_int_equal(READ(&c, "run", "--wait", "soon", "ls"), COMMAND_WRONG_UNDER);
+  assert_int_equal(READ(&c, "run", "--"), COMMAND_WRONG_UNDER);
+  assert_int_equal(READ(&c, "run", "--limit", "5"), COMMAND_RUN); /* a gate */
+  command_free(&c);
+  assert_int_equal(READ(&c, "run", "-x"), COMMAND_RUN);
+  command_free(&c);
+}
+
 static void those_that_ask_have_options(void **state) {
   (void)state;
   struct command c;
@@ -150,6 +180,7 @@ static int quiet(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(run_is_the_default),
+      cmocka_unit_test(a_command_under_a_permit),
       cmocka_unit_test(those_that_ask_have_options),
       cmocka_unit_test(the_token_is_of_the_file_or_the_environment),
       cmocka_unit_test(what_is_wrong_is_refused),

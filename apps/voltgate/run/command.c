@@ -1,0 +1,191 @@
+/* command.c: a command under a permit.
+ *
+ * This process connects, waits, and forks the command; it holds the connection, and the command does not
+ * have it. The parent has to stay, because it is what claims the permit again when the gate has ended, and
+ * what knows, before its own end is seen, that the gate has the permit back: a script that runs one command behind
+ * another finds it free. With --keep the command is executed in its place, with the connection.
+ *
+ * The command is as alone: it has the process group, the terminal and the standard streams of its parent, and
+ * the signal mask and the ignored signals that it would have had. While it waits for its permit, this process has them,
+ * too, so that Ctrl-C and Ctrl-Z do what they do to any command. Then:
+ * - A signal that a process sends to the parent is sent on. One that the terminal sends goes to the whole group, so the
+ *   command has it already (si_code is SI_KERNEL).
+ * - If the command is stopped, the parent stops itself, so that a shell sees a stopped job; when it goes on, so
+ *   does the command.
+ * - If the command dies by a signal, so does the parent, without a core of its own.
+ * - If the parent is killed, so is the command (PR_SET_PDEATHSIG): as if it had been killed itself.
+ *
+ * Races
+ *   R1  Interleaving: the parent is killed between fork() and the child's prctl(). Prevented by: the child looks at
+ *       its parent afterwards.
+ *   R2  Interleaving: a signal comes as the command is forked. Prevented by: the parent blocks them before, and
+ *       reads them from a signalfd afterwards; the child takes the mask as it was before. */
+#define _GNU_SOURCE /* sigset_t, SI_KERNEL */
+#include "run/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <volt/process.h>
+#include <volt/select.h>
+
+#include "run/hold.h"
+
+static const int run_signals[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGUSR1,
+                                  SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
+enum { RUN_SIGNALS = sizeof run_signals / sizeof run_signals[0] };
+
+struct run_child {
+  struct run_hold hold;
+  sigset_t mask;               /* as it was */
+  struct sigaction at_its_end; /* SIGCHLD, as it was */
+  pid_t number;
+  int status;
+  bool is_stopped, is_over;
+  volt_signals signals;
+  volt_signal signal;
+  volt_op op;
+};
+
+/* ---- begin ---- */
+
+/* In place of this process. Returns the exit code: it has failed. */
+static int run_execute(char *const *words) {
+  execvp(words[0], words);
+  int e = errno;
+  fprintf(stderr, "voltgate: run: %s: %s\n", words[0], strerror(e));
+  return e == ENOENT ? RUN_EXIT_NOT_FOUND : RUN_EXIT_NOT_RUN;
+}
+
+static void run_child_begin(const struct run_child *c, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(RUN_EXIT_FAILED); /* R1 */
+  sigaction(SIGCHLD, &c->at_its_end, NULL);
+  sigprocmask(SIG_SETMASK, &c->mask, NULL);
+  _exit(run_execute(c->hold.settings->words));
+}
+
+/* Returns false: it has failed, and nothing runs. */
+static bool run_child_start(struct run_child *c) {
+  const struct sigaction as_usual = {.sa_handler = SIG_DFL};
+  pid_t parent = getpid();
+  sigprocmask(SIG_SETMASK, NULL, &c->mask);
+  sigaction(SIGCHLD, &as_usual, &c->at_its_end);
+  int result = volt_signals_block(run_signals, RUN_SIGNALS); /* R2 */
+  if (result == VOLT_OK)
+    result = volt_signals_open(&c->signals, c->hold.rt, run_signals, RUN_SIGNALS);
+  if (result != VOLT_OK) {
+    fprintf(stderr, "voltgate: run: signals: %s\n", volt_strerror(result));
+    return false;
+  }
+  c->number = fork();
+  if (c->number == 0) run_child_begin(c, parent);
+  if (c->number < 0) fprintf(stderr, "voltgate: run: fork: %s\n", strerror(errno));
+  return c->number > 0;
+}
+
+/* ---- while it runs ---- */
+
+static void run_child_look(struct run_child *c) {
+  int status;
+  pid_t found;
+  while (!c->is_over &&
+         (found = waitpid(c->number, &status, WNOHANG | WUNTRACED | WCONTINUED)) != 0) {
+    if (found < 0 && errno == EINTR) continue;
+    c->is_over = found < 0 || WIFEXITED(status) || WIFSIGNALED(status);
+    c->is_stopped = found > 0 && WIFSTOPPED(status);
+    c->status = found < 0 ? RUN_EXIT_FAILED << 8 : status;
+  }
+}
+
+/* As long as it is stopped, so is this process. */
+static void run_child_follow(struct run_child *c) {
+  run_child_look(c);
+  while (c->is_stopped && !c->is_over) {
+    kill(getpid(), SIGSTOP);
+    run_child_look(c);
+    if (c->is_stopped) kill(c->number, SIGCONT);
+    run_child_look(c);
+  }
+}
+
+static void run_child_pass_on(struct run_child *c) {
+  int number = (int)c->signal.number;
+  bool is_of_group = c->signal.code == SI_KERNEL;
+  bool is_own = c->signal.sender == (uint32_t)c->number; /* kill(0, ...) of the command */
+  if (number == SIGCHLD) {
+    run_child_follow(c);
+  } else if (number == SIGCONT) {
+    run_child_look(c);
+    if (c->is_stopped) kill(c->number, SIGCONT);
+  } else if (!is_of_group && !is_own && !c->is_over) {
+    kill(c->number, number);
+  }
+}
+
+static void run_child_wait(struct run_child *c) {
+  volt_select select;
+  volt_future *either[] = {volt_signal_future(&c->op, &c->signals, &c->signal),
+                           run_hold_keep_future(&c->hold)};
+  while (!c->is_over) {
+    volt_future *next =
+        volt_select_future(&select, either, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+    (void)!volt_rt_run_until(c->hold.rt, next, VOLT_NO_DEADLINE);
+    if (volt_select_winner(&select) == 1) {
+      either[1] = NULL; /* without a permit */
+      continue;
+    }
+    run_child_pass_on(c);
+    either[0] = volt_signal_future(&c->op, &c->signals, &c->signal);
+  }
+  for (unsigned i = 0; i < 2; i++)
+    if (either[i]) volt_future_cancel(either[i]);
+}
+
+/* ---- the end ---- */
+
+/* Die by the signal that has ended the command. Returns the exit code, if that is survived. */
+static int run_die_by(int number) {
+  const struct rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
+  const struct sigaction as_usual = {.sa_handler = SIG_DFL};
+  sigset_t it;
+  setrlimit(RLIMIT_CORE, &no_core);
+  sigaction(number, &as_usual, NULL);
+  sigemptyset(&it);
+  sigaddset(&it, number);
+  raise(number);
+  sigprocmask(SIG_UNBLOCK, &it, NULL);
+  return 128 + number;
+}
+
+static int run_in_its_place(struct run_hold *h) {
+  int number = run_hold_detach(h);
+  run_hold_end(h);
+  if (fcntl(number, F_SETFD, 0) != 0) {
+    fprintf(stderr, "voltgate: run: fcntl: %s\n", strerror(errno));
+    return RUN_EXIT_FAILED;
+  }
+  return run_execute(h->settings->words);
+}
+
+int run_command(const struct under_settings *settings) {
+  struct run_child c = {.hold = {.settings = settings}};
+  int code = run_hold_take(&c.hold);
+  if (code == 0 && settings->keeps) return run_in_its_place(&c.hold);
+  if (code == 0 && !run_child_start(&c)) code = RUN_EXIT_FAILED;
+  if (code == 0) {
+    run_child_wait(&c);
+    run_hold_give(&c.hold);
+  }
+  volt_signals_close(&c.signals);
+  run_hold_end(&c.hold);
+  if (code != 0) return code;
+  return WIFSIGNALED(c.status) ? run_die_by(WTERMSIG(c.status)) : WEXITSTATUS(c.status);
+}

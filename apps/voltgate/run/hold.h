@@ -1,0 +1,44 @@
+/* hold.h: the permit of a command: got from a gate, watched, claimed again, given back. One thread. */
+#ifndef VOLTGATE_RUN_HOLD_H
+#define VOLTGATE_RUN_HOLD_H
+
+#include <volt/permit_client.h>
+#include <volt/runtime.h>
+
+#include "config/command.h"
+
+enum { RUN_WORDS_MAX = 120 }; /* of the command, as the gate shows it */
+
+struct run_hold {
+  const struct under_settings *settings;
+  char *gate;  /* an address */
+  volt_rt *rt; /* by hand */
+  volt_permit_client client;
+  char words[RUN_WORDS_MAX];
+  volt_async async; /* that watches over it; what follows is of it */
+  volt_sleep_op nap;
+  uint64_t warns_ns; /* when it will have tried for long enough to say so */
+  uint64_t nap_ns;
+  int result;
+  bool has_warned;
+};
+
+/* Get the permit: wait as the settings say. A terminal on standard error shows the place.
+ * h: all-zero but settings. Returns 0; or an exit code, and standard error says why. */
+int run_hold_take(struct run_hold *h);
+
+/* A future that watches over the permit while the command runs: if the gate ends, it connects again, and
+ * claims. It is ready only when that is of no use any more, which standard error says.
+ * Returns it; it polls as why. Cancel: at once. */
+volt_future *run_hold_keep_future(struct run_hold *h);
+
+/* Give the permit back, and wait until the gate has it, or a second has passed. */
+void run_hold_give(struct run_hold *h);
+
+/* Take the connection out of it, for a command that inherits it. Returns its number. */
+int run_hold_detach(struct run_hold *h);
+
+/* Close the connection, and free what it has. */
+void run_hold_end(struct run_hold *h);
+
+#endif
