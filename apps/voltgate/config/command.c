@@ -18,7 +18,7 @@ static const struct {
 } commands[] = {
     {"run", COMMAND_RUN},       {"check", COMMAND_CHECK},   {"top", COMMAND_TOP},
     {"limit", COMMAND_LIMIT},   {"reload", COMMAND_RELOAD}, {"drain", COMMAND_DRAIN},
-    {"status", COMMAND_STATUS}, {"dump", COMMAND_DUMP},
+    {"status", COMMAND_STATUS}, {"dump", COMMAND_DUMP},     {"permits", COMMAND_PERMITS},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -200,13 +200,17 @@ enum command_kind command_read(struct command *out, int argc, char *const *argv)
     if (i == COMMANDS) {
       return out->kind = command_wrong(argv[1],
                                        "is no command: want run, check, top, limit, reload, drain, "
-                                       "status or dump; see voltgate --help");
+                                       "status, dump or permits; see voltgate --help");
     }
     out->kind = commands[i].kind;
     out->argc--;
     out->argv++;
   }
   if (out->kind == COMMAND_RUN || out->kind == COMMAND_CHECK) return out->kind;
+  if (out->kind == COMMAND_PERMITS && out->argc > 1 && strcmp(out->argv[1], "first") != 0)
+    return out->kind =
+               command_wrong(out->argv[1], "is one word too many: permits takes first, or none");
+  if (out->kind == COMMAND_PERMITS) return out->kind;
   if (!command_read_client(out)) {
     command_free(out);
     out->kind = COMMAND_WRONG;

@@ -15,9 +15,10 @@ enum command_kind {
   COMMAND_DRAIN,
   COMMAND_STATUS,
   COMMAND_DUMP,
-  COMMAND_UNDER,      /* a command under a permit: under has the rest */
-  COMMAND_SHOWN,      /* help or the version was printed: exit with 0 */
-  COMMAND_WRONG,      /* what is wrong was printed: exit with 2 */
+  COMMAND_PERMITS, /* the gate of a user, at a socket that is inherited */
+  COMMAND_UNDER,   /* a command under a permit: under has the rest */
+  COMMAND_SHOWN,   /* help or the version was printed: exit with 0 */
+  COMMAND_WRONG,   /* what is wrong was printed: exit with 2 */
   COMMAND_WRONG_UNDER /* the same, of a command under a permit: exit with 125, as nohup and timeout do */
 };
 

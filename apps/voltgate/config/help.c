@@ -11,6 +11,7 @@ static const char help_head[] =
     "usage: voltgate [run] [options]\n"
     "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep] [--label TEXT]\n"
     "                    [--gate SOCKET] [--] COMMAND [ARGUMENTS]\n"
+    "       voltgate permits\n"
     "       voltgate check [options]\n"
     "       voltgate top [--admin ADDRESS] [--interval TIME] [--once]\n"
     "       voltgate limit GATE N|KIND=N | reload | drain | status | dump  [--admin ADDRESS] "

@@ -337,6 +337,11 @@ const struct option options_table[] = {
      "The log says when a worker has been in one step of one task for so long: which task, where in "
      "the source, and whether it computes or blocks. Every ten seconds voltgate looks for tasks "
      "that nothing can wake, too. 0: neither. A signal `SIGUSR2` writes all that waits to the log."},
+  {.name = "end-unused", PROCESS(end_unused_ns), TIME, .group = "The process", .preset = "0",
+   .preset_words = "0: never", .help = "end when there was no client for so long",
+   .manual =
+     "End, as by `SIGTERM`, when no gate has had a client for so long. For gates that are started when they are asked, "
+     "as by a socket of systemd. `0`: never."},
   {.name = "sight", PROCESS(sight), .kind = OPTION_SOCKET, .argument = "PATH",
    .group = "The process", .needs_restart = true, .help = "let volt-top look at the tasks here",
    .manual =

@@ -120,9 +120,10 @@ struct settings {
   struct log_settings log, access; /* the access log has no level */
   char *user, *group;
   enum sandbox_mode sandbox;
-  uint32_t nofile;   /* 0: the hard limit */
-  uint64_t stall_ns; /* 0: workers are not watched */
-  char *sight;       /* the socket of volt-top, or NULL */
+  uint32_t nofile;        /* 0: the hard limit */
+  uint64_t stall_ns;      /* 0: workers are not watched */
+  uint64_t end_unused_ns; /* without clients for so long: it ends; 0: never */
+  char *sight;            /* the socket of volt-top, or NULL */
   char *handover;
   char *take_over;
   char *cluster; /* servers of the ensemble, or NULL: limits are this process's alone */

@@ -7,6 +7,7 @@
 #include "gate/certificates.h"
 #include "main/run.h"
 #include "run/command.h"
+#include "run/nearby.h"
 
 enum { EXIT_WRONG = 2 };
 
@@ -34,6 +35,12 @@ static int main_check(const struct command *c) {
   return EXIT_SUCCESS;
 }
 
+/* The gate of a user. */
+static int main_permits(const struct command *c) {
+  char *argv[RUN_NEARBY_ARGUMENTS];
+  return start_program(run_nearby_arguments(argv, c->argc > 1), argv);
+}
+
 int main(int argc, char **argv) {
   struct command command;
   int code = EXIT_SUCCESS;
@@ -46,6 +53,7 @@ int main(int argc, char **argv) {
     case COMMAND_DRAIN:
     case COMMAND_STATUS:
     case COMMAND_DUMP: code = admin_command(command.kind, &command.client); break;
+    case COMMAND_PERMITS: code = main_permits(&command); break;
     case COMMAND_UNDER: code = run_command(&command.under); break;
     case COMMAND_WRONG_UNDER: code = RUN_EXIT_FAILED; break;
     case COMMAND_SHOWN: break;

@@ -65,6 +65,27 @@ static void serve_dump_gate(void *arg, struct gate *g) {
            since_ns ? ", breaker: " : "", since_ns ? reason : "");
 }
 
+/* ---- no clients ---- */
+
+static void serve_count_clients(void *arg, struct gate *g) {
+  *(uint64_t *)arg += atomic_load(&g->clients.count);
+}
+
+/* Drain, if there was no client for as long as the settings say. *since_ns: when that began; 0: not yet. */
+static void serve_end_unused(struct program *p, uint64_t *since_ns) {
+  const struct settings *settings = atomic_load(&p->settings);
+  uint64_t clients = 0, now_ns = volt_rt_now_ns(p->rt);
+  program_each_gate(p, serve_count_clients, &clients);
+  if (settings->end_unused_ns == 0 || clients > 0) {
+    *since_ns = 0;
+  } else if (*since_ns == 0) {
+    *since_ns = now_ns;
+  } else if (now_ns - *since_ns >= settings->end_unused_ns) {
+    log_line(LOG_INFO, NULL, "there was no client for as long as end-unused says");
+    program_drain(p);
+  }
+}
+
 /* ---- the loop ---- */
 
 struct program_loop {
@@ -76,6 +97,7 @@ struct program_loop {
   volt_sleep_op tick;
   volt_select select;
   volt_future *either[4];
+  uint64_t unused_ns; /* since when there are no clients; 0: there are */
   bool is_draining;
 };
 
@@ -134,6 +156,7 @@ static bool serve_step(struct program_loop *loop) {
     case EVENT_TICK:
       (void)systemd_watchdog();
       fd_budget_follow(loop->program); /* the admin side changes limits, too */
+      serve_end_unused(loop->program, &loop->unused_ns);
       loop->either[EVENT_TICK] = serve_tick_future(loop);
       return true;
     default: return false;

@@ -78,10 +78,9 @@ static int run_hold_acquire(struct run_hold *h) {
 }
 
 /* Whether the gate has ended, or began to end, before it has answered: there may be another by now. */
-static bool run_hold_is_gone(const struct run_hold *h, int result) {
+static bool run_hold_is_gone(int result) {
   int e = volt_errno(result);
-  bool has_words = volt_permit_client_words(&h->client)[0] != '\0';
-  return !has_words && (result == VOLT_ECLOSED || e == ECONNRESET || e == EPIPE);
+  return result == VOLT_ECLOSED || e == ECONNRESET || e == EPIPE;
 }
 
 int run_hold_take(struct run_hold *h) {
@@ -89,6 +88,7 @@ int run_hold_take(struct run_hold *h) {
   volt_permit_client_init(&h->client, NULL);
   run_hold_join(h->words, h->settings->words);
   h->gate = run_nearby_address(h->settings->gate);
+  h->is_own = run_nearby_is_own(h->settings->gate);
   if (!h->gate) return run_hold_fail(h, "the address of the gate", VOLT_ENOMEM);
   int result = volt_rt_create(&h->rt, &config);
   if (result != VOLT_OK) return run_hold_fail(h, "cannot start", result);
@@ -96,7 +96,7 @@ int run_hold_take(struct run_hold *h) {
   for (unsigned tries = 0; tries < 3; tries++) {
     result = run_nearby_connect(h);
     if (result == VOLT_OK) result = run_hold_acquire(h);
-    if (!run_hold_is_gone(h, result)) break;
+    if (!run_hold_is_gone(result)) break;
     volt_permit_client_close(&h->client);
   }
   return result == VOLT_OK ? 0 : run_hold_fail(h, h->gate, result);
@@ -126,6 +126,12 @@ static volt_future *run_keep_nap(struct run_hold *h) {
   return volt_sleep_future(&h->nap, volt_rt_timers(h->rt), now_ns + nap_ns);
 }
 
+/* Whether the user's gate, which was not there, was started. It may end at once, so not too often. */
+static bool run_keep_starts(struct run_hold *h) {
+  const char *why;
+  return h->starts < 3 && run_nearby_start(h, h->result, &why) && ++h->starts > 0;
+}
+
 static volt_future *run_keep_claim(struct run_hold *h) {
   const volt_permit_request request = run_hold_request(h, VOLT_PERMIT_CLAIM);
   return volt_permit_client_acquire_future(&h->client, &request);
@@ -140,6 +146,7 @@ static int run_keep_poll(volt_async *a, volt_ctx *ctx) {
     self->warns_ns = volt_rt_now_ns(self->rt) + keep_warns_ns;
     self->nap_ns = keep_first_ns;
     self->has_warned = false;
+    self->starts = 0;
     volt_permit_client_close(&self->client);
     for (;;) {
       VOLT_AWAIT_RESULT(self, self->result,
@@ -147,6 +154,7 @@ static int run_keep_poll(volt_async *a, volt_ctx *ctx) {
       if (self->result == VOLT_OK) VOLT_AWAIT_RESULT(self, self->result, run_keep_claim(self));
       if (self->result == VOLT_OK) break;
       if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);
+      if (run_keep_starts(self)) continue;
       if (run_keep_is_refused(self, self->result)) {
         (void)run_hold_fail(self, "the command goes on without a permit", self->result);
         VOLT_RETURN(self, self->result);

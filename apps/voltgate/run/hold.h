@@ -12,6 +12,7 @@ enum { RUN_WORDS_MAX = 120 }; /* of the command, as the gate shows it */
 struct run_hold {
   const struct under_settings *settings;
   char *gate;  /* an address */
+  bool is_own; /* the user's: it is started if it is not there */
   volt_rt *rt; /* by hand */
   volt_permit_client client;
   char words[RUN_WORDS_MAX];
@@ -20,6 +21,7 @@ struct run_hold {
   uint64_t warns_ns; /* when it will have tried for long enough to say so */
   uint64_t nap_ns;
   int result;
+  unsigned starts; /* of the user's gate, since the permit was lost */
   bool has_warned;
 };
 
