@@ -183,6 +183,10 @@ static enum command_kind command_read_under(struct command *c, int argc, char *c
           stderr);
     is_right = false;
   }
+  if (is_right && c->under.has_jobs && c->under.keeps) {
+    fputs("voltgate: run: --jobs and --keep: only one of them\n", stderr);
+    is_right = false;
+  }
   if (is_right) return COMMAND_UNDER;
   command_free(c);
   return c->kind = COMMAND_WRONG_UNDER;

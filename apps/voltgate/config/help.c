@@ -9,7 +9,7 @@
 
 static const char help_head[] =
     "usage: voltgate [run] [options]\n"
-    "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep] [--label TEXT]\n"
+    "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep | --jobs] [--label TEXT]\n"
     "                    [--gate SOCKET] [--] COMMAND [ARGUMENTS]\n"
     "       voltgate permits\n"
     "       voltgate check [options]\n"

@@ -503,6 +503,13 @@ const struct option options_table[] = {
      "The command inherits the connection, and is executed in place of voltgate. So the permit goes back "
      "when the last process that has inherited it has ended, as a daemon that the command has left "
      "behind. Nothing asks for the permit again if the gate ends meanwhile."},
+  {.name = "jobs", UNDER(has_jobs), .kind = OPTION_FLAG, .group = "run COMMAND",
+   .help = "the command is make: each further job takes a permit, too",
+   .manual =
+     "The command is GNU make, or what speaks its jobserver's protocol: it begins with one permit, and gets a "
+     "token for each further one that the gate grants, as long as it takes them; tokens that it does not use go back. So "
+     "several makes share what the gate has. A `-j` without a number is left out, because make would begin a jobserver "
+     "of its own; do not give it one with a number. Not with `--keep`."},
   {.name = "label", UNDER(label), .kind = OPTION_TEXT, .argument = "TEXT", .group = "run COMMAND",
    .help = "what the gate shows beside the command",
    .manual = "What the gate shows beside the command, in its list and its page; at most 128 bytes."},

@@ -37,6 +37,7 @@
 #include <volt/select.h>
 
 #include "run/hold.h"
+#include "run/jobs.h"
 
 static const int run_signals[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGUSR1,
                                   SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
@@ -49,6 +50,7 @@ struct run_child {
   pid_t number;
   int status;
   bool is_stopped, is_over;
+  struct run_jobs *jobs; /* or NULL */
   volt_signals signals;
   volt_signal signal;
   volt_op op;
@@ -131,21 +133,23 @@ static void run_child_pass_on(struct run_child *c) {
 }
 
 static void run_child_wait(struct run_child *c) {
+  enum { SIGNALS, PERMIT, JOBS, EITHER };
   volt_select select;
-  volt_future *either[] = {volt_signal_future(&c->op, &c->signals, &c->signal),
-                           run_hold_keep_future(&c->hold)};
+  volt_future *either[EITHER] = {volt_signal_future(&c->op, &c->signals, &c->signal),
+                                 run_hold_keep_future(&c->hold),
+                                 c->jobs ? run_jobs_future(c->jobs) : NULL};
   while (!c->is_over) {
     volt_future *next =
-        volt_select_future(&select, either, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+        volt_select_future(&select, either, EITHER, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
     (void)!volt_rt_run_until(c->hold.rt, next, VOLT_NO_DEADLINE);
-    if (volt_select_winner(&select) == 1) {
-      either[1] = NULL; /* without a permit */
+    if (volt_select_winner(&select) != SIGNALS) {
+      either[volt_select_winner(&select)] = NULL; /* without a permit */
       continue;
     }
     run_child_pass_on(c);
-    either[0] = volt_signal_future(&c->op, &c->signals, &c->signal);
+    either[SIGNALS] = volt_signal_future(&c->op, &c->signals, &c->signal);
   }
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < EITHER; i++)
     if (either[i]) volt_future_cancel(either[i]);
 }
 
@@ -179,11 +183,17 @@ int run_command(const struct under_settings *settings) {
   struct run_child c = {.hold = {.settings = settings}};
   int code = run_hold_take(&c.hold);
   if (code == 0 && settings->keeps) return run_in_its_place(&c.hold);
+  if (code == 0 && settings->has_jobs) {
+    run_jobs_leave_out(settings->words);
+    c.jobs = run_jobs_begin(&c.hold);
+    if (!c.jobs) code = RUN_EXIT_FAILED;
+  }
   if (code == 0 && !run_child_start(&c)) code = RUN_EXIT_FAILED;
   if (code == 0) {
     run_child_wait(&c);
     run_hold_give(&c.hold);
   }
+  run_jobs_end(c.jobs);
   volt_signals_close(&c.signals);
   run_hold_end(&c.hold);
   if (code != 0) return code;

@@ -102,6 +102,23 @@ int run_hold_take(struct run_hold *h) {
   return result == VOLT_OK ? 0 : run_hold_fail(h, h->gate, result);
 }
 
+/* ---- more of it ---- */
+
+void run_hold_more(struct run_hold *h, const struct run_hold *of) {
+  h->settings = of->settings;
+  h->gate = of->gate;
+  h->is_own = of->is_own;
+  h->rt = of->rt;
+  memcpy(h->words, of->words, sizeof h->words);
+  volt_permit_client_init(&h->client, h->rt);
+}
+
+volt_future *run_hold_acquire_future(struct run_hold *h) {
+  volt_permit_request request = run_hold_request(h, 0);
+  request.wait_ns = 0;
+  return volt_permit_client_acquire_future(&h->client, &request);
+}
+
 /* ---- keep it ---- */
 
 static const uint64_t keep_first_ns = 5 * MS, keep_most_ns = 1000 * MS, keep_warns_ns = 10000 * MS;

@@ -29,6 +29,12 @@ struct run_hold {
  * h: all-zero but settings. Returns 0; or an exit code, and standard error says why. */
 int run_hold_take(struct run_hold *h);
 
+/* The beginning of another permit of the same amounts, at the same gate. h: all-zero. of: outlives it. */
+void run_hold_more(struct run_hold *h, const struct run_hold *of);
+
+/* A future of its permit, on its connection, for as long as that takes. */
+volt_future *run_hold_acquire_future(struct run_hold *h);
+
 /* A future that watches over the permit while the command runs: if the gate ends, it connects again, and
  * claims. It is ready only when that is of no use any more, which standard error says.
  * Returns it; it polls as why. Cancel: at once. */

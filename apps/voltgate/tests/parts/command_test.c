@@ -66,6 +66,7 @@ static void a_command_under_a_permit(void **state) {
   assert_int_equal(READ(&c, "run", "--take", "cores=1", "--limit", "5", "ls"), COMMAND_WRONG_UNDER);
   assert_int_equal(READ(&c, "run", "--wait", "soon", "ls"), COMMAND_WRONG_UNDER);
   assert_int_equal(READ(&c, "run", "--"), COMMAND_WRONG_UNDER);
+  assert_int_equal(READ(&c, "run", "--jobs", "--keep", "make"), COMMAND_WRONG_UNDER);
   assert_int_equal(READ(&c, "run", "--limit", "5"), COMMAND_RUN); /* a gate */
   command_free(&c);
   assert_int_equal(READ(&c, "run", "-x"), COMMAND_RUN);
