@@ -21,10 +21,12 @@
 ## bench sight [--save] [--before COMMIT] [OPT...] what dumps, counts, watchers and owners cost, each
 ##                        beside its bar; --before: and the library beside that of that commit
 ## bench watched [ROUNDS] what it costs programs of Debian to be run by volt-run: docs/volt-run.md
+## bench permits [N [RUNS]] a permit that goes from a process to one that waits, beside a bare round trip by a unix
+##                        socket; voltgate run true beside true
 ## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
 cmd_bench() {
   case ${1:-} in
-    all | bcs | budget | bypass | figures | gate | io | queue | ring | sight | spins | tls | unpark | watched | ways)
+    all | bcs | budget | bypass | figures | gate | io | permits | queue | ring | sight | spins | tls | unpark | watched | ways)
       "bench_$1" "${@:2}"
       return
       ;;
@@ -377,6 +379,14 @@ bench_budget() {
   build bench bench-budget
   mkdir -p results
   "$(build_dir bench)/bench/bench-budget" "$@" | tee results/budget.txt
+}
+
+bench_permits() {
+  at_most 2 "$@"
+  need @gate
+  build bench voltgate bench-permits
+  mkdir -p results
+  "$(build_dir bench)/bench/bench-permits" "$PWD/$(build_dir bench)/apps/voltgate/voltgate" "$@" | tee results/permits.txt
 }
 
 bench_unpark() {

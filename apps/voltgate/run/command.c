@@ -16,10 +16,13 @@
  * - If the parent is killed, so is the command (PR_SET_PDEATHSIG): as if it had been killed itself.
  *
  * Races
- *   R1  Interleaving: the parent is killed between fork() and the child's prctl(). Prevented by: the child looks at
+ *   R1  Interleaving: the parent is killed between vfork() and the child's prctl(). Prevented by: the child looks at
  *       its parent afterwards.
  *   R2  Interleaving: a signal comes as the command is forked. Prevented by: the parent blocks them before, and
- *       reads them from a signalfd afterwards; the child takes the mask as it was before. */
+ *       reads them from a signalfd afterwards; the child takes the mask as it was before.
+ *   R3  Interleaving: the child of vfork() changes memory that the parent reads afterwards. Prevented by: it writes
+ *       what the parent overwrites (number), and its own stack; it ends by execve() or _exit(). To copy the parent's pages
+ *       would cost more than all else here. */
 #define _GNU_SOURCE /* sigset_t, SI_KERNEL */
 #include "run/command.h"
 
@@ -87,9 +90,9 @@ static bool run_child_start(struct run_child *c) {
     fprintf(stderr, "voltgate: run: signals: %s\n", volt_strerror(result));
     return false;
   }
-  c->number = fork();
+  c->number = vfork(); /* R3 */
   if (c->number == 0) run_child_begin(c, parent);
-  if (c->number < 0) fprintf(stderr, "voltgate: run: fork: %s\n", strerror(errno));
+  if (c->number < 0) fprintf(stderr, "voltgate: run: vfork: %s\n", strerror(errno));
   return c->number > 0;
 }
 
