@@ -116,6 +116,23 @@ def at_once():
     require(1 <= most <= 2, most)
 
 
+def limits():
+    """--or-fail, --wait, and more than there is, at voltgate's own gate"""
+    home = Home(INI.replace('10s', '0'))
+    holder = home.start('--take', 'cores=2', 'sh', '-c', 'echo ready; exec sleep 1000')
+    equal(holder.stdout.readline(), 'ready\n', 'it runs')
+    for words, code, says in ((['--or-fail'], 124, 'busy'), (['--wait', '10ms'], 124, 'timeout'),
+                              (['--take', 'cores=3'], 125, 'impossible'), (['--take', 'gpu=1'], 125, 'kind')):
+        done = home.run(*words, 'true')
+        equal(done.returncode, code, words)
+        require(f': {says}: ' in done.stderr, done.stderr)
+    waits = home.start('--label', 'a "b"', 'echo', 'done')
+    wait_until(lambda: home.listed('waiter'), 'it waits')
+    require('label="a \\"b\\""' in home.listed('waiter')[0], home.listed('waiter'))
+    holder.kill()
+    equal(waits.communicate(timeout=LIMIT)[0], 'done\n', 'it is next')
+
+
 def killed():
     """the gate is killed: those that held start another one, and claim before one that takes"""
     home = Home(INI)
@@ -172,4 +189,4 @@ def inherited():
 
 
 if __name__ == '__main__':
-    run_tests([gate_is_there], started, at_once, killed, unused, wrong, inherited)
+    run_tests([gate_is_there], started, at_once, limits, killed, unused, wrong, inherited)
