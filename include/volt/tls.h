@@ -372,6 +372,14 @@ VOLT_API const char *volt_tls_alpn(const volt_tls *t, char *to, size_t room);
  * Returns to. Threads: the owner, after the handshake. */
 VOLT_API const char *volt_tls_peer(const volt_tls *t, char *to, size_t room);
 
+/* Write what a login can be bound to (RFC 5929, tls-server-end-point): a hash of the server's certificate,
+ * by the hash of its signature, SHA-256 in place of MD5 and SHA-1. The same on both sides.
+ * to: room bytes; 64 are enough. *size: how many it has, also if that is more than room.
+ * Returns VOLT_OK; VOLT_EINVAL: there was no handshake or no certificate, its signature has no hash of its
+ *   own (Ed25519), or room is less than *size. Threads: the owner, after the handshake. */
+VOLT_API VOLT_NODISCARD int volt_tls_end_point(const volt_tls *t, void *to, size_t room,
+                                               size_t *size);
+
 /* Read the name that the client has asked for (SNI), on both sides. Returns "" if it has not.
  * Threads: the owner, after the handshake. */
 VOLT_API const char *volt_tls_asked(const volt_tls *t);

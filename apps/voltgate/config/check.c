@@ -270,6 +270,60 @@ static void check_tls(const struct looked_at *l) {
   }
 }
 
+/* It was asked for without saying how: then in the way that is safe. */
+static void check_server_tls_default(const struct looked_at *l) {
+  static const char *const asks[] = {"server-ca", "server-cert", "server-name",
+                                     "server-tls-negotiation"};
+  if (reading_is_given(reading_gate_given(l->draft, "server-tls"))) return;
+  for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+    if (reading_is_given(reading_gate_given(l->draft, asks[i])))
+      l->g->server_tls = SERVER_TLS_VERIFY_FULL;
+  }
+}
+
+static void check_server_files(const struct looked_at *l) {
+  const struct gate_settings *g = l->g;
+  const struct {
+    const char *name, *path;
+  } files[] = {
+      {"server-ca", g->server_ca}, {"server-cert", g->server_cert}, {"server-key", g->server_key}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    mode_t mode;
+    struct place at = reading_gate_given(l->draft, files[i].name);
+    bool is_there =
+        files[i].path && check_is_readable(l->r, at, files[i].name, files[i].path, &mode);
+    if (is_there && files[i].path == g->server_key && (mode & 007) != 0) {
+      reading_warning(l->r, at, files[i].name, "'%.200s': every user may read it (mode %04o)",
+                      files[i].path, (unsigned)mode & 07777);
+    }
+  }
+}
+
+static void check_server_tls(const struct looked_at *l) {
+  struct gate_settings *g = l->g;
+  static const char *const of_server_tls[] = {"server-cert", "server-key", "server-name"};
+  check_server_tls_default(l);
+  bool is_on = g->server_tls != SERVER_TLS_OFF;
+  bool checks = is_on && g->server_tls != SERVER_TLS_REQUIRE;
+  for (size_t i = 0; i < sizeof of_server_tls / sizeof *of_server_tls; i++) {
+    check_needs(l, of_server_tls[i], is_on, "server-tls");
+  }
+  check_needs(l, "server-ca", checks, "server-tls = verify-full or verify-ca");
+  check_needs(l, "server-cert", g->server_key != NULL, "server-key");
+  check_needs(l, "server-key", g->server_cert != NULL, "server-cert");
+  check_needs(l, "server-tls-negotiation", is_on && g->protocol == PROTOCOL_POSTGRES,
+              "server-tls and protocol = postgres");
+  struct place at = check_place_of(l, "server-tls");
+  if (is_on && g->tls == TLS_MODE_PASS)
+    reading_error(l->r, at, "server-tls",
+                  "with tls = pass, clients speak TLS with the server themselves");
+  bool is_unix = g->to && strncmp(g->to, "unix:", 5) == 0;
+  if (g->server_tls == SERVER_TLS_VERIFY_FULL && is_unix && !g->server_name)
+    reading_error(l->r, at, "server-tls",
+                  "a unix socket has no name: verify-full needs server-name");
+  check_server_files(l);
+}
+
 static void check_tenants_options(const struct looked_at *l) {
   const struct gate_settings *g = l->g;
   if (g->protocol == PROTOCOL_PERMIT) return;
@@ -319,6 +373,7 @@ static void check_gate(struct reading *r, size_t i) {
   check_ends(&l);
   check_refuse(&l);
   check_tls(&l);
+  check_server_tls(&l);
   check_tenants_options(&l);
   check_numbers(&l);
   reading_check_permit(r, i);

@@ -210,6 +210,12 @@ enum command_kind command_read(struct command *out, int argc, char *const *argv)
     out->argc--;
     out->argv++;
   }
+  out->connects =
+      out->kind == COMMAND_CHECK && out->argc > 1 && strcmp(out->argv[1], "--connect") == 0;
+  if (out->connects) {
+    out->argc--;
+    out->argv++;
+  }
   if (out->kind == COMMAND_RUN || out->kind == COMMAND_CHECK) return out->kind;
   if (out->kind == COMMAND_PERMITS && out->argc > 1 && strcmp(out->argv[1], "first") != 0)
     return out->kind =

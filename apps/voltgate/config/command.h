@@ -51,6 +51,7 @@ struct command {
   enum command_kind kind;
   int argc; /* run, check: for settings_read(); argv[0] is not an option */
   char *const *argv;
+  bool connects; /* check --connect, which stands first: to the servers, too */
   struct client_settings client;
   struct under_settings under;
 };

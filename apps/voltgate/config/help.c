@@ -12,7 +12,7 @@ static const char help_head[] =
     "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep | --jobs] [--label TEXT]\n"
     "                    [--gate SOCKET] [--] COMMAND [ARGUMENTS]\n"
     "       voltgate permits\n"
-    "       voltgate check [options]\n"
+    "       voltgate check [--connect] [options]\n"
     "       voltgate top [--admin ADDRESS] [--interval TIME] [--once]\n"
     "       voltgate limit GATE N|KIND=N | reload | drain | status | dump  [--admin ADDRESS] "
     "[--token-file "

@@ -27,6 +27,13 @@ static const struct option_word tls_words[] = {
     {"off", TLS_MODE_OFF}, {"server", TLS_MODE_SERVER}, {"pass", TLS_MODE_PASS}, {NULL, 0}};
 static const struct option_word tls_min_words[] = {
     {"1.2", VOLT_TLS_1_2}, {"1.3", VOLT_TLS_1_3}, {NULL, 0}};
+static const struct option_word server_tls_words[] = {{"off", SERVER_TLS_OFF},
+                                                      {"require", SERVER_TLS_REQUIRE},
+                                                      {"verify-ca", SERVER_TLS_VERIFY_CA},
+                                                      {"verify-full", SERVER_TLS_VERIFY_FULL},
+                                                      {NULL, 0}};
+static const struct option_word server_tls_negotiation_words[] = {
+    {"postgres", 0}, {"direct", 1}, {NULL, 0}};
 static const struct option_word tenant_by_words[] = {
     {"none", TENANT_BY_NONE}, {"source", TENANT_BY_SOURCE},     {"port", TENANT_BY_PORT},
     {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {"label", TENANT_BY_LABEL},
@@ -267,7 +274,7 @@ const struct option options_table[] = {
    .preset = "off", .help = "TLS towards clients",
    .manual =
      "`server`: voltgate is the TLS server for clients, by `tls-cert` and `tls-key`; what it "
-     "sends to the server is in the clear. `pass`: with `protocol = postgres`, clients and server "
+     "sends to the server is in the clear, unless `server-tls` says otherwise. `pass`: with `protocol = postgres`, clients and server "
      "speak TLS end to end; voltgate cannot see transactions then, so that such a connection "
      "holds a permit for its life. `off`: a PostgreSQL client that asks is answered no."},
   {.name = "tls-cert", GATE(tls_cert), .kind = OPTION_FILE, .argument = "FILE",
@@ -284,6 +291,42 @@ const struct option options_table[] = {
    .manual =
      "With `tls = server` and `protocol = postgres`: whether clients that do not ask for TLS are "
      "refused. In the other modes TLS is always required."},
+  {.name = "server-tls", GATE(server_tls), WORD(server_tls_words, "MODE"),
+   .group = "PROXY protocol and TLS",
+   .preset_words = "off, unless others ask",
+   .help = "to the server: off, require, verify-ca, verify-full",
+   .manual =
+     "TLS towards the server. `verify-full`: its certificate has to lead to a root of `server-ca`, and to "
+     "be for `server-name`. `verify-ca`: its name does not count. `require`: nothing is checked, so that "
+     "a machine in between can pretend to be the server. `off`: in the clear. If it is not given, it is `verify-full` as "
+     "soon as one of `server-ca`, `server-cert`, `server-name` and `server-tls-negotiation` is, and else "
+     "`off`. A server whose certificate fails is one that is away: clients are refused with the reason, and "
+     "the breaker counts it."},
+  {.name = "server-ca", GATE(server_ca), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "PROXY protocol and TLS", .help = "roots for the server's certificate, PEM",
+   .manual =
+     "With `server-tls = verify-ca` or `verify-full`: the roots that are trusted, PEM. If it is not given: "
+     "those of the system. A reload reads it again."},
+  {.name = "server-cert", GATE(server_cert), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "PROXY protocol and TLS", .help = "voltgate's own certificate for the server, PEM",
+   .manual =
+     "The certificate, and its chain, that voltgate shows to the server if that asks for one; with "
+     "`server-key`. It is the same for all clients. A reload reads it again."},
+  {.name = "server-key", GATE(server_key), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "PROXY protocol and TLS", .help = "the private key of server-cert, PEM",
+   .manual = "The private key of `server-cert`, PEM. A reload reads it again."},
+  {.name = "server-name", GATE(server_name), .kind = OPTION_TEXT, .argument = "NAME",
+   .group = "PROXY protocol and TLS", .preset_words = "the host of to",
+   .help = "the name that the server's certificate is for",
+   .manual =
+     "The name that the server is asked for (SNI), and that its certificate is checked for; or an "
+     "address. It is needed where `to` is a unix socket."},
+  {.name = "server-tls-negotiation", GATE(server_tls_direct),
+   WORD(server_tls_negotiation_words, "postgres|direct"), .group = "PROXY protocol and TLS",
+   .preset = "postgres", .help = "postgres: SSLRequest first, or TLS at once",
+   .manual =
+     "With `protocol = postgres`: `postgres`: voltgate asks by SSLRequest first; `direct`: TLS begins at "
+     "once, with ALPN `postgresql`, as PostgreSQL 17 can."},
 
   {.name = "config", PROCESS(config), .kind = OPTION_FILE, .argument = "FILE",
    .group = "The process", .help = "read gates and options from an INI file",

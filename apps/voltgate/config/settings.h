@@ -14,6 +14,12 @@
 enum protocol { PROTOCOL_TCP, PROTOCOL_POSTGRES, PROTOCOL_REDIS, PROTOCOL_PERMIT };
 enum half_close { HALF_CLOSE_LEAVE, HALF_CLOSE_KEEP };
 enum proxy_header { PROXY_HEADER_NO, PROXY_HEADER_V2 };
+enum server_tls {
+  SERVER_TLS_OFF,
+  SERVER_TLS_REQUIRE,
+  SERVER_TLS_VERIFY_CA,
+  SERVER_TLS_VERIFY_FULL
+};
 enum tls_mode { TLS_MODE_OFF, TLS_MODE_SERVER, TLS_MODE_PASS };
 enum tenant_by {
   TENANT_BY_NONE,
@@ -85,7 +91,11 @@ struct gate_settings {
   char *tls_cert, *tls_key;
   int tls_min; /* enum volt_tls_protocol */
   bool tls_required;
-  char *cluster_name; /* NULL: the gate's name */
+  enum server_tls server_tls;
+  char *server_ca, *server_cert, *server_key;
+  char *server_name;     /* NULL: the host of to */
+  int server_tls_direct; /* without SSLRequest */
+  char *cluster_name;    /* NULL: the gate's name */
   enum cluster_away cluster_away;
   /* of a permit gate */
   struct permit_amounts kinds; /* and their limits */

@@ -29,9 +29,25 @@ static char *certificates_of_clients(struct certificates *out, const struct gate
   return certificates_make(&out->clients, VOLT_TLS_SERVER, &config, "tls");
 }
 
+static char *certificates_of_servers(struct certificates *out, const struct gate_settings *g) {
+  if (g->server_tls == SERVER_TLS_OFF) return NULL;
+  volt_tls_config config = {
+      .certificates = g->server_cert,
+      .key = g->server_key,
+      .trust = g->server_ca,
+      .alpn = g->protocol == PROTOCOL_POSTGRES ? "postgresql" : NULL,
+  };
+  if (g->server_tls == SERVER_TLS_REQUIRE) config.flags = VOLT_TLS_NO_CHECKS;
+  if (g->server_tls == SERVER_TLS_VERIFY_CA) config.flags = VOLT_TLS_ANY_NAME;
+  return certificates_make(&out->servers, VOLT_TLS_CLIENT, &config, "server-tls");
+}
+
 char *certificates_read(struct certificates *out, const struct gate_settings *settings) {
   *out = (struct certificates){NULL, NULL};
-  return certificates_of_clients(out, settings);
+  char *wrong = certificates_of_clients(out, settings);
+  if (!wrong) wrong = certificates_of_servers(out, settings);
+  if (wrong) certificates_drop(out);
+  return wrong;
 }
 
 void certificates_drop(struct certificates *c) {

@@ -4,13 +4,13 @@
  * the protocol answers at once, before a login: of PostgreSQL whether it speaks TLS, of redis PING. Any
  * byte is an answer, also of an error. To close without one is none: a balancer accepts for a server
  * that is away, and closes. */
+#include <stdlib.h>
 #include <string.h>
 #include <volt/net.h>
 #include <volt/time.h>
 
-#include "gate/gate.h"
+#include "gate/secure.h"
 #include "process/log.h"
-#include "wire/proxy.h"
 
 #define PROBE_NS UINT64_C(5000000000) /* for the answer, without connect-timeout */
 enum { PROBE_QUESTION_MAX = 8 };
@@ -25,13 +25,17 @@ struct probe {
   union { /* one at a time */
     volt_dial dial;
     volt_op op;
+    volt_tls_op tls_op;
     volt_sleep_op sleep;
+    struct secure secure;
   };
+  volt_tls *tls; /* NULL: in the clear */
   volt_timeout timeout;
   volt_fd fd;
   uint64_t asked_ns;
   size_t size; /* of the question */
   int result;
+  bool has_begun_tls;
   bool hung_up; /* the server has closed, and not answered */
   char bytes[PROXY_OUT_MAX + PROBE_QUESTION_MAX];
 };
@@ -75,7 +79,7 @@ static volt_future *probe_dial(struct probe *self) {
 }
 
 /* Write what it asks, behind a PROXY header if the gate sends one. Returns false: nothing: of a
- * server of any protocol an answer cannot be expected. */
+ * server of any protocol an answer cannot be expected; of PostgreSQL with TLS it has come. */
 static bool probe_has_question(struct probe *self) {
   static const struct {
     char bytes[PROBE_QUESTION_MAX + 1];
@@ -86,9 +90,8 @@ static bool probe_has_question(struct probe *self) {
                    [PROTOCOL_PERMIT] = {"", 0}}; /* it has no server */
   const struct gate_settings *settings = gate_settings(self->gate);
   size_t size = questions[settings->protocol].size;
-  if (size == 0) return false;
-  bool has_header = settings->proxy_out != PROXY_HEADER_NO;
-  self->size = has_header ? proxy_write(NULL, NULL, self->bytes, PROXY_OUT_MAX) : 0;
+  if (size == 0 || (self->tls && settings->protocol == PROTOCOL_POSTGRES)) return false;
+  self->size = self->tls ? 0 : secure_header(self->gate, self->bytes);
   memcpy(self->bytes + self->size, questions[settings->protocol].bytes, size);
   self->size += size;
   self->asked_ns = gate_now_ns(self->gate);
@@ -96,20 +99,35 @@ static bool probe_has_question(struct probe *self) {
 }
 
 static volt_future *probe_ask(struct probe *self) {
-  return probe_within(self, volt_fd_send_future(&self->op, &self->fd, self->bytes, self->size, 0),
-                      PROBE_NS);
+  volt_future *sent =
+      self->tls ? volt_tls_send_all_future(&self->tls_op, self->tls, self->bytes, self->size)
+                : volt_fd_send_future(&self->op, &self->fd, self->bytes, self->size, 0);
+  return probe_within(self, sent, PROBE_NS);
 }
 
-/* op.n says whether a byte came. */
 static volt_future *probe_hear(struct probe *self) {
-  return probe_within(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes, 1, 0), PROBE_NS);
+  volt_future *heard = self->tls ? volt_tls_recv_future(&self->tls_op, self->tls, self->bytes, 1)
+                                 : volt_fd_recv_future(&self->op, &self->fd, self->bytes, 1, 0);
+  return probe_within(self, heard, PROBE_NS);
+}
+
+/* Whether a byte came. */
+static bool probe_has_heard(const struct probe *self) {
+  return (self->tls ? self->tls_op.n : self->op.n) > 0;
+}
+
+static void probe_close(struct probe *self) {
+  if (self->tls) volt_tls_close(self->tls);
+  free(self->tls);
+  self->tls = NULL;
+  volt_fd_close(&self->fd);
 }
 
 static void gate_failed(struct gate *g, const char *reason, uint64_t silent_ns);
 
 /* It is connected, and was asked, if there was a question. */
 static void probe_decide(struct probe *self) {
-  volt_fd_close(&self->fd);
+  probe_close(self);
   if (self->hung_up) {
     gate_failed(self->gate, gate_hangs_up, self->asked_ns);
   } else if (self->result == VOLT_OK) {
@@ -119,6 +137,18 @@ static void probe_decide(struct probe *self) {
   } else {
     gate_connect_failed(self->gate, volt_strerror(self->result));
   }
+}
+
+/* The handshake was made, or has failed. */
+static bool probe_is_secure(struct probe *self) {
+  if (self->result == VOLT_OK) {
+    self->tls = self->secure.tls;
+    return true;
+  }
+  gate_connect_failed(self->gate,
+                      self->has_begun_tls ? self->secure.why : volt_strerror(self->result));
+  probe_close(self);
+  return false;
 }
 
 static int probe_poll(volt_task *t, volt_ctx *ctx) {
@@ -135,16 +165,25 @@ static int probe_poll(volt_task *t, volt_ctx *ctx) {
       gate_connect_failed(g, volt_dial_error(&self->dial, self->result));
       continue;
     }
+    if (secure_is_wanted(g)) {
+      self->size = secure_header(g, self->bytes);
+      if (self->size > 0) VOLT_AWAIT_RESULT(self, self->result, probe_ask(self));
+      self->has_begun_tls = self->result == VOLT_OK;
+      if (self->has_begun_tls)
+        VOLT_AWAIT_RESULT(self, self->result, secure_future(&self->secure, g, &self->fd));
+      if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
+      if (!probe_is_secure(self)) continue;
+    }
     if (probe_has_question(self)) {
       VOLT_AWAIT_RESULT(self, self->result, probe_ask(self));
       if (self->result == VOLT_OK) VOLT_AWAIT_RESULT(self, self->result, probe_hear(self));
       if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
-      self->hung_up = self->result == VOLT_OK && self->op.n == 0;
+      self->hung_up = self->result == VOLT_OK && !probe_has_heard(self);
     }
     probe_decide(self);
   }
   VOLT_FINALLY(self);
-  volt_fd_close(&self->fd);
+  probe_close(self);
   VOLT_TASK_END(self);
 }
 

@@ -29,6 +29,7 @@ static int main_check(const struct command *c) {
   struct settings settings;
   if (settings_read(&settings, c->argc, c->argv) != SETTINGS_RUN) return EXIT_WRONG;
   bool is_fine = main_has_certificates(&settings);
+  if (is_fine && c->connects) is_fine = connect_to_servers(&settings);
   settings_free(&settings);
   if (!is_fine) return EXIT_WRONG;
   puts("the configuration is fine");

@@ -7,6 +7,10 @@
 /* Run until it has been drained. argv[0] is no option. Returns the exit code. */
 int start_program(int argc, char *const *argv);
 
+/* Connect to the server of each gate, by TLS if the gate says so, and print what comes of it. Returns whether
+ * all is fine. It blocks, connect-timeout for each step at most. */
+bool connect_to_servers(const struct settings *settings);
+
 /* Block the signals that the main thread waits for; ignore SIGPIPE. Before there are threads. */
 int serve_block_signals(void);
 

@@ -148,6 +148,17 @@ static void start_socket_path(struct sandbox_needs *needs, const char *address) 
 
 /* What the program will still ask for, now that its listeners are open. A reload may bring other
  * ports, and names have ports that are not known yet. */
+/* The system's roots, which OpenSSL reads when it needs one. */
+static void start_roots(struct sandbox_needs *needs, const struct gate_settings *gate) {
+  static const char *const roots[] = {"/etc/ssl/certs/", "/usr/lib/ssl/",
+                                      "/usr/share/ca-certificates/",
+                                      "/usr/local/share/ca-certificates/"};
+  bool checks =
+      gate->server_tls == SERVER_TLS_VERIFY_CA || gate->server_tls == SERVER_TLS_VERIFY_FULL;
+  if (!checks || gate->server_ca) return;
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) start_read_path(needs, roots[i]);
+}
+
 static void start_needs(const struct settings *settings, struct sandbox_needs *needs) {
   *needs = (struct sandbox_needs){.any_connect = true, .any_bind = true};
   start_read_path(needs, settings->config);
@@ -163,6 +174,10 @@ static void start_needs(const struct settings *settings, struct sandbox_needs *n
     const struct gate_settings *gate = &settings->gates[i];
     start_read_path(needs, gate->tls_cert);
     start_read_path(needs, gate->tls_key);
+    start_read_path(needs, gate->server_ca);
+    start_roots(needs, gate);
+    start_read_path(needs, gate->server_cert);
+    start_read_path(needs, gate->server_key);
     for (size_t j = 0; j < gate->listen_count; j++) start_socket_path(needs, gate->listen[j]);
   }
   needs->uses_uring = settings->io != IO_EPOLL;

@@ -30,6 +30,7 @@
 #include "session/farewell.h"
 #include "session/follow.h"
 #include "session/parting.h"
+#include "session/postgres_binding.h"
 #include "session/postgres_cancel.h"
 #include "session/postgres_login.h"
 #include "wire/postgres.h"
@@ -235,6 +236,12 @@ static enum pump_verdict postgres_down(void *arg, const char *bytes, size_t size
   }
   if (self->up_stop == PG_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);
   return self->down_stop == PG_GOES_ON && !is_last ? PUMP_GOES_ON : PUMP_STOPS;
+}
+
+static void postgres_edit(void *arg, char *bytes, size_t size) {
+  struct postgres *self = (struct postgres *)arg;
+  bool is_login = !pg_is_ready(&self->pg) && pg_is_between(&self->pg);
+  if (is_login) postgres_binding_look(postgres_session(self), bytes, size);
 }
 
 static const struct pump_hooks postgres_hooks = {postgres_up, postgres_down};
@@ -466,6 +473,7 @@ static bool postgres_begin_pump(struct postgres *self) {
   self->resting_ns = self->goodbye_ns = VOLT_NO_DEADLINE;
   self->asked_ns = session_now_ns(s); /* the startup packet */
   follow_begin(&self->follow, s, is_opaque ? NULL : &postgres_hooks, self);
+  self->follow.pump.edit = postgres_edit;
   self->has_begun = true;
   int result = link_send(&s->server->link, login->bytes, first);
   if (result == VOLT_OK) {

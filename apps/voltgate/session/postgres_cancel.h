@@ -2,6 +2,7 @@
 #ifndef VOLTGATE_SESSION_POSTGRES_CANCEL_H
 #define VOLTGATE_SESSION_POSTGRES_CANCEL_H
 
+#include "gate/secure.h"
 #include "session/session.h"
 
 /* CancelRequests that are under way at once, of all gates; others wait until one is done. Those of
@@ -16,11 +17,17 @@ struct postgres_cancel {
   struct server_probe probe;
   volt_timeout timeout;
   volt_future permit;
-  volt_op op;
+  union { /* one at a time */
+    volt_op op;
+    volt_tls_op tls_op;
+    struct secure secure;
+  };
+  volt_tls *tls; /* NULL: in the clear */
   volt_fd fd;
   bool has_permit;
   bool is_own; /* it is not a client's: to be set before it is sent */
   int result;
+  uint32_t header; /* of size: a PROXY header, which is always in the clear */
   uint32_t size;
   char bytes[POSTGRES_CANCEL_MAX]; /* what is sent */
 };

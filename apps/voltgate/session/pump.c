@@ -115,16 +115,17 @@ static void pump_break(struct pump *p, enum pump_side side, int error) {
   }
 }
 
-static enum pump_verdict pump_ask_hook(struct pump *p, enum pump_side from, const char *bytes,
+static enum pump_verdict pump_ask_hook(struct pump *p, enum pump_side from, char *bytes,
                                        size_t size, size_t *passed) {
   *passed = size;
   if (!p->hooks) return PUMP_GOES_ON;
+  if (from == PUMP_SERVER && p->edit) p->edit(p->arg, bytes, size);
   pump_hook *hook = from == PUMP_CLIENT ? p->hooks->up : p->hooks->down;
   return hook(p->arg, bytes, size, passed);
 }
 
 /* Returns how many of the bytes have gone on. */
-static size_t pump_pass(struct pump *p, enum pump_side from, const char *bytes, size_t size) {
+static size_t pump_pass(struct pump *p, enum pump_side from, char *bytes, size_t size) {
   enum pump_side to = pump_peer(from);
   size_t passed;
   p->is_stopped[from] = pump_ask_hook(p, from, bytes, size, &passed) == PUMP_STOPS;

@@ -47,17 +47,21 @@ struct pump_hooks {
   pump_hook *down; /* what the server has sent */
 };
 
+/* Is shown what the server has sent before the hook is, and may change it, not its size. */
+typedef void pump_editor(void *arg, char *bytes, size_t size);
+
 /* Bytes that a hook has not passed on. */
 struct pump_held {
   char *bytes; /* NULL: none */
   uint32_t from, until;
 };
 
-/* Members but error, failed, up, down are private. */
+/* Members but edit, error, failed, up, down are private. */
 struct pump {
   struct link *links[PUMP_SIDES];
   const struct pump_hooks *hooks; /* NULL: all goes on */
   void *arg;
+  pump_editor *edit;                 /* NULL: none. To be set behind pump_init(), with hooks */
   struct pump_held held[PUMP_SIDES]; /* of what that side has sent */
   bool is_part[PUMP_SIDES];          /* what is held waits for more of it */
   bool may_read[PUMP_SIDES];

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <volt/select.h>
 
-#include "gate/gate.h"
+#include "gate/secure.h"
 #include "process/log.h"
 #include "session/session.h"
 #include "wire/proxy.h"
@@ -18,6 +18,7 @@ struct dialing {
   volt_async async;
   struct session *session;
   struct server_probe probe;
+  struct secure secure;
   volt_op gone;
   volt_select select;
   volt_future *either[2];
@@ -58,11 +59,22 @@ static int dialing_send_proxy(struct session *s) {
 
 /* ---- the dial ---- */
 
-static volt_future *dialing_begin(struct dialing *self) {
+/* The future, unless the client goes before. */
+static volt_future *dialing_unless_gone(struct dialing *self, volt_future *f) {
   struct session *s = self->session;
-  self->either[0] = server_probe(&self->probe, s->gate, &s->server->link.fd);
+  self->either[0] = f;
   self->either[1] = volt_fd_ready_future(&self->gone, &s->client.fd, SESSION_GONE);
   return volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED);
+}
+
+static volt_future *dialing_begin(struct dialing *self) {
+  struct session *s = self->session;
+  return dialing_unless_gone(self, server_probe(&self->probe, s->gate, &s->server->link.fd));
+}
+
+static volt_future *dialing_secure(struct dialing *self) {
+  struct session *s = self->session;
+  return dialing_unless_gone(self, secure_future(&self->secure, s->gate, &s->server->link.fd));
 }
 
 /* It is for want of something of our own: that says nothing about the server. */
@@ -98,11 +110,35 @@ static int dialing_decide(struct dialing *self) {
   link_keep_alive(&s->server->link.fd);
   s->server->is_counted = true;
   atomic_fetch_add_explicit(&s->gate->servers, 1, memory_order_relaxed); /* a count */
-  if (s->protocol == PROTOCOL_TCP) gate_answered(s->gate); /* others have to be heard first */
   self->result = dialing_send_proxy(s);
+  if (link_is_full(&s->server->link)) self->result = VOLT_ERRNO(ENOBUFS); /* TLS begins behind it */
   if (self->result == VOLT_OK) return VOLT_OK;
   session_fail(s, self->result);
   return VOLT_ECLOSED;
+}
+
+/* The handshake has been made, or has failed. */
+static int dialing_secured(struct dialing *self) {
+  struct session *s = self->session;
+  if (self->result == VOLT_ECANCELED) return self->result;
+  if (volt_select_winner(&self->select) == 1) {
+    session_end(s, SESSION_BY_CLIENT);
+    return VOLT_ECLOSED;
+  }
+  if (self->result == VOLT_OK) {
+    link_take_tls(&s->server->link, self->secure.tls);
+    return VOLT_OK;
+  }
+  session_explain(s, self->secure.why);
+  gate_connect_failed(s->gate, self->secure.why);
+  session_refuse(s, REASON_CONNECT);
+  return VOLT_ECLOSED;
+}
+
+static int dialing_done(struct dialing *self) {
+  struct session *s = self->session;
+  if (s->protocol == PROTOCOL_TCP) gate_answered(s->gate); /* others have to be heard first */
+  return VOLT_OK;
 }
 
 static int dialing_run(volt_async *a, volt_ctx *ctx) {
@@ -110,7 +146,13 @@ static int dialing_run(volt_async *a, volt_ctx *ctx) {
   VOLT_ASYNC_BEGIN(self);
   if (!self->session->server) VOLT_RETURN(self, VOLT_ECLOSED);
   VOLT_AWAIT_RESULT(self, self->result, dialing_begin(self));
-  VOLT_RETURN(self, dialing_decide(self));
+  self->result = dialing_decide(self);
+  if (self->result == VOLT_OK && secure_is_wanted(self->session->gate)) {
+    VOLT_AWAIT_RESULT(self, self->result, dialing_secure(self));
+    self->result = dialing_secured(self);
+  }
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  VOLT_RETURN(self, dialing_done(self));
   VOLT_ASYNC_END(self);
 }
 

@@ -41,6 +41,12 @@ void session_fail(struct session *s, int error) {
   s->error = error;
 }
 
+void session_explain(struct session *s, const char *why) {
+  free(s->words);
+  s->words = strdup(why);
+  s->why = s->words;
+}
+
 uint64_t session_max_age_ns(const struct session *s) {
   uint64_t age_ns = gate_settings(s->gate)->max_age_ns;
   return age_ns ? s->entry.accepted_ns + age_ns : VOLT_NO_DEADLINE;
@@ -166,6 +172,7 @@ static void session_finish(struct session *s) {
   if (s->body && session_kind(s)->free) session_kind(s)->free(s->body);
   free(s->body);
   s->body = NULL;
+  free(s->words);
   if (s->entry.tenant) tenant_leave(gate_tenants(s->gate), s->entry.tenant);
   statistics_count(&s->gate->statistics, COUNT_ENDED, 1);
   volt_sem_release(&s->gate->host->descriptors, acceptor_cost((enum protocol)s->protocol));

@@ -109,7 +109,8 @@ struct session {
   uint64_t wait_ns, hold_ns;         /* all together, for the access log */
   const char *user, *database;       /* the body's, until the session has ended; or NULL */
   const char
-      *why; /* of a refusal: what is malformed, why a connect has failed. It lives for ever */
+      *why;    /* of a refusal: what is malformed, why a connect has failed. It lives for ever */
+  char *words; /* that why may point to; owned */
   uint64_t late_ns;      /* of a refusal: the timeout that has passed; 0: the one of its reason */
   uint32_t permits;      /* that it has had */
   int error;             /* SESSION_FAILED */
@@ -188,6 +189,9 @@ void session_count_bytes(struct session *s);
 void session_end(struct session *s, enum session_ending ending);
 void session_refuse(struct session *s, enum gate_reason reason);
 void session_fail(struct session *s, int error);
+
+/* Say why, for the words of a refusal. why: copied; without memory nothing is said. */
+void session_explain(struct session *s, const char *why);
 
 /* It is no client of the gate any more: it neither counts nor is seen. */
 void session_leave_clients(struct session *s);

@@ -177,7 +177,7 @@ int volt_tls_context_name(volt_tls_context *c, const char *name, volt_tls_contex
 /* ---- the log of keys ---- */
 
 static void context_log(const SSL *ssl, const char *line) {
-  volt_tls_context *c = volt_tls_of_(ssl)->context;
+  volt_tls_context *c = volt_tls_context_stream_(ssl)->context;
   char text[512];
   int size = snprintf(text, sizeof text, "%s\n", line);
   volt_short_lock_lock_(&c->lock);

@@ -78,7 +78,7 @@ void volt_tls_ticket_use_(SSL_CTX *ssl);
 void volt_tls_choose_by_name_(SSL_CTX *ssl);
 
 /* The stream of an SSL, which its BIO has (wire.c): data of the SSL's own would cost two allocations. */
-static inline volt_tls *volt_tls_of_(const SSL *ssl) {
+static inline volt_tls *volt_tls_context_stream_(const SSL *ssl) {
   return (volt_tls *)BIO_get_data(SSL_get_rbio(ssl));
 }
 

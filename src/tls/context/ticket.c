@@ -57,7 +57,7 @@ static int ticket_prepare(const volt_tls_ticket_key *key, unsigned char *iv, EVP
 /* As SSL_CTX_set_tlsext_ticket_key_evp_cb(): 1: go on; 2: renew it; 0: a full handshake; -1: failed. */
 static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
                       EVP_MAC_CTX *mac, int encrypts) {
-  volt_tls_context *c = volt_tls_of_(ssl)->context;
+  volt_tls_context *c = volt_tls_context_stream_(ssl)->context;
   volt_tls_ticket_key key;
   int place = ticket_find(c, encrypts ? NULL : name, &key);
   if (place < 0) return 0;

@@ -145,7 +145,7 @@ static bool stream_read_name(SSL *ssl, char *to) {
  * that checks clients in another way. A second hello of the same client finds it chosen. */
 static int stream_choose(SSL *ssl, int *alert, void *arg) {
   (void)arg;
-  volt_tls *t = volt_tls_of_(ssl);
+  volt_tls *t = volt_tls_context_stream_(ssl);
   char name[STREAM_NAME_MAX + 1];
   if (t->named || !stream_read_name(ssl, name)) return SSL_CLIENT_HELLO_SUCCESS;
   t->named = volt_tls_context_find_(t->context, name);
@@ -209,6 +209,31 @@ const char *volt_tls_peer(const volt_tls *t, char *to, size_t room) {
   BIO_free(bio);
   ERR_clear_error();
   return to;
+}
+
+static const EVP_MD *stream_hash_of(const X509 *certificate) {
+  int hash = NID_undef;
+  if (X509_get_signature_info((X509 *)certificate, &hash, NULL, NULL, NULL) != 1) return NULL;
+  if (hash == NID_md5 || hash == NID_sha1) return EVP_sha256();
+  return EVP_get_digestbynid(hash);
+}
+
+int volt_tls_end_point(const volt_tls *t, void *to, size_t room, size_t *size) {
+  unsigned char bytes[EVP_MAX_MD_SIZE];
+  unsigned all = 0;
+  bool is_open = t->stage == VOLT_TLS_OPEN_;
+  const X509 *of = !is_open       ? NULL
+                   : t->is_server ? SSL_get_certificate(t->ssl)
+                                  : SSL_get0_peer_certificate(t->ssl);
+  const EVP_MD *hash = of ? stream_hash_of(of) : NULL;
+  *size = 0;
+  int done = hash ? X509_digest(of, hash, bytes, &all) : 0;
+  ERR_clear_error();
+  if (done != 1) return VOLT_EINVAL;
+  *size = all;
+  if (all > room) return VOLT_EINVAL;
+  memcpy(to, bytes, all);
+  return VOLT_OK;
 }
 
 const char *volt_tls_asked(const volt_tls *t) {

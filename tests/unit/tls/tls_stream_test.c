@@ -107,6 +107,35 @@ static void a_peer_that_goes_in_the_handshake_truncates_it(void **state) {
   scene_end(&s);
 }
 
+static void both_sides_have_one_end_point(void **state) {
+  (void)state;
+  unsigned char ends[2][64], own[32];
+  size_t size, other = 0;
+  unsigned digest = 0;
+  begin_open();
+  assert_result(volt_tls_end_point(&s.tls[0], ends[0], 64, &size), VOLT_EINVAL); /* Ed25519 */
+  scene_end(&s);
+  ca_one root = ca_make(NULL, (ca_want){.name = "root", .is_ca = true, .rsa_bits = 2048});
+  ca_one one = ca_make(&root, (ca_want){.name = "server", .dns = "DNS:example.org"});
+  volt_tls_config client = scene_client_config(), server = scene_server_config();
+  client.trust = root.pem;
+  server.certificates = one.pem;
+  server.key = one.key_pem;
+  scene_begin(&s, &client, &server);
+  scene_shake(&s);
+  for (int i = 0; i < 2; i++)
+    assert_result(volt_tls_end_point(&s.tls[i], ends[i], 64, &size), VOLT_OK);
+  assert_int_equal(size, 32);
+  assert_memory_equal(ends[0], ends[1], 32);
+  assert_int_equal(X509_digest(one.x509, EVP_sha256(), own, &digest), 1);
+  assert_memory_equal(ends[0], own, 32);
+  assert_result(volt_tls_end_point(&s.tls[0], ends[0], 31, &other), VOLT_EINVAL);
+  assert_int_equal(other, 32);
+  scene_end(&s);
+  ca_free(&one);
+  ca_free(&root);
+}
+
 static void a_handshake_is_made_once(void **state) {
   (void)state;
   begin_open();
@@ -628,6 +657,7 @@ int main(void) {
       cmocka_unit_test(no_protocol_in_common_is_refused),
       cmocka_unit_test(what_is_no_handshake_is_refused),
       cmocka_unit_test(a_peer_that_goes_in_the_handshake_truncates_it),
+      cmocka_unit_test(both_sides_have_one_end_point),
       cmocka_unit_test(a_handshake_is_made_once),
       cmocka_unit_test(init_refuses_a_name_that_is_none),
       cmocka_unit_test(a_dot_at_the_end_of_a_name_is_left_out),

@@ -150,6 +150,22 @@ def test_tls_server():
     required.settle()
 
 
+def test_server_tls():
+    """TLS towards the server: every feature, of clients in the clear and by TLS with the same certificate"""
+    if not openssl():
+        raise Skip("there is no openssl")
+    database()
+    root = database.certificate
+    own, key = (os.path.join(scratch(), name) for name in ("cert.pem", "key.pem"))
+    for source, to in ((root, own), (database.key, key)):
+        shutil.copyfile(source, to)
+    gate = Gate(f"127.0.0.1:{database().port}", protocol="postgres", limit=4, server_ca=root)
+    same_features(gate)
+    both = Gate(f"127.0.0.1:{database().port}", protocol="postgres", limit=4, server_ca=root, tls="server",
+                tls_cert=own, tls_key=key)
+    same_features(both, "sslmode=require", only=() if whole() else ("session", "authentication", "large", "cancel"))
+
+
 def test_tls_pass():
     """TLS end to end: a permit for a connection, SCRAM with channel binding"""
     if not openssl():
@@ -468,5 +484,5 @@ def test_cancel():
 
 
 run_tests([gate_is_there, postgres, libpq], test_postgres_mode, test_unix_upstream, test_tcp_mode,
-          test_tls_server, test_tls_pass, test_wire, test_goodbye, test_encryption_requests, test_malformed,
+          test_tls_server, test_server_tls, test_tls_pass, test_wire, test_goodbye, test_encryption_requests, test_malformed,
           test_one_permit, test_cancel)
