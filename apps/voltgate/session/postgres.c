@@ -192,10 +192,15 @@ static void postgres_say_ending(struct postgres *self) {
 
 /* The server has closed, or was reset. Its last words have been passed on, if there were any. */
 static void postgres_server_gone(struct postgres *self) {
-  static const struct pg_error lost = {.severity = "FATAL",
-                                       .sqlstate = "08006",
-                                       .message = "voltgate: the server has closed the connection"};
+  struct pg_error lost = {.severity = "FATAL",
+                          .sqlstate = "08006",
+                          .message = "voltgate: the server has closed the connection"};
   struct session *s = postgres_session(self);
+  const char *why = server_failed(s, self->follow.pump.error);
+  if (why) {
+    snprintf(self->why, sizeof self->why, "voltgate: the server refuses TLS: %s", why);
+    lost.message = self->why;
+  }
   if (self->has_ended_well) session_end(s, SESSION_BY_CLIENT);
   if (!self->has_ended_well && !self->pg.has_failed && self->wish == POSTGRES_WISH_SESSION)
     postgres_say(self, &lost);

@@ -115,7 +115,9 @@ static bool session_redis_failed(struct redis_session *self) {
   if (pump->error == VOLT_ENOMEM) {
     session_fail(s, VOLT_ENOMEM);
   } else {
-    session_end(s, pump->failed == PUMP_CLIENT ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+    bool is_client = pump->failed == PUMP_CLIENT;
+    if (!is_client) (void)server_failed(s, pump->error);
+    session_end(s, is_client ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
   }
   return true;
 }

@@ -184,6 +184,14 @@ void server_dialed(struct session *s) {
   s->server->dialing = NULL;
 }
 
+const char *server_failed(struct session *s, int error) {
+  bool says_why = error == VOLT_TLS_EREFUSED || error == VOLT_TLS_EPROTOCOL;
+  if (!says_why) return NULL;
+  const char *why = volt_tls_why(s->server->link.tls);
+  log_line(LOG_WARN, s->gate->name, "TLS with the server: %s", why);
+  return why;
+}
+
 void server_close(struct session *s) {
   struct server *server = s->server;
   if (!server) return;

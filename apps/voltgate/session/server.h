@@ -42,6 +42,10 @@ const char *server_probe_error(const struct server_probe *p, int result);
  * sends none. */
 size_t server_proxy_header(struct session *s, unsigned char to[PROXY_OUT_MAX]);
 
+/* Its side has failed. Returns in which words TLS says why, and logs them; NULL: it was not TLS, or just cut
+ * off. With TLS 1.3 a server looks at voltgate's certificate when the handshake is over. */
+const char *server_failed(struct session *s, int error);
+
 /* Close it, if there is one; nothing of it is waited for any more. */
 void server_close(struct session *s);
 

@@ -91,7 +91,9 @@ static void tcp_failed(struct tcp *self) {
   if (self->pump.error == VOLT_ENOMEM) {
     session_fail(s, VOLT_ENOMEM);
   } else {
-    session_end(s, self->pump.failed == PUMP_CLIENT ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+    bool is_client = self->pump.failed == PUMP_CLIENT;
+    if (!is_client) (void)server_failed(s, self->pump.error);
+    session_end(s, is_client ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
   }
 }
 

@@ -364,6 +364,12 @@ def test_client_certificate():
     said = receive_all(s)[0]
     require(b"the server refuses TLS" in said, f"words: {said}")
     s.close()
+    context.maximum_version = ssl.TLSVersion.TLSv1_3  # behind the handshake
+    s = connect(gate.port)
+    s.sendall(b"hello")
+    receive_all(s)
+    s.close()
+    wait_until(lambda: "TLS with the server: tlsv13 alert certificate required" in gate.said(), "the log")
 
 
 def test_redis():
