@@ -9,7 +9,6 @@
 #include "config/kinds.h"
 #include "gate/broker.h"
 #include "gate/gate.h"
-#include "process/log.h"
 #include "subject.h"
 
 enum { THREADS = 6, CORES = 6, MEMORY = 20 };
@@ -27,16 +26,6 @@ static VOLT_ATOMIC(uint64_t) checked;
 static void read_amounts(const char *text, struct permit_amounts *to) {
   const char *why;
   STRESS_CHECK(kinds_read(text, true, to, &why));
-}
-
-/* What gate/ needs of the rest of the program. */
-const struct tenant_settings *settings_tenant(const struct gate_settings *g, const char *name) {
-  (void)name; /* its own tenants are no budgets */
-  return &g->tenant_default;
-}
-
-void log_line(enum log_level level, const char *to, const char *format, ...) {
-  (void)level, (void)to, (void)format; /* nothing is said here */
 }
 
 /* ---- a client ---- */

@@ -6,7 +6,6 @@
 #include <volt/time.h>
 
 #include "gate/admission.h"
-#include "process/log.h"
 #include "subject.h"
 
 enum { TASKS = 12, THREADS = 4, NAMES = 4 };
@@ -23,26 +22,6 @@ static VOLT_ATOMIC(uint32_t) stopping;
 static VOLT_ATOMIC(uint32_t) held; /* permits, of those that know that they have them */
 static VOLT_ATOMIC(uint32_t) most; /* that may be held: the limit, and 256 for each change of it */
 static VOLT_ATOMIC(uint64_t) checked;
-
-/* What gate/ needs of the rest of the program. */
-const struct tenant_settings *settings_tenant(const struct gate_settings *g, const char *name) {
-  for (size_t i = 0; i < g->tenant_count; i++) {
-    if (strcmp(g->tenants[i].name, name) == 0) return &g->tenants[i];
-  }
-  return &g->tenant_default;
-}
-
-void log_line(enum log_level level, const char *to, const char *format, ...) {
-  (void)level, (void)to, (void)format; /* nothing is said here */
-}
-
-void certificates_drop(struct certificates *c) {
-  (void)c; /* there are none */
-}
-
-volt_tls_context *volt_tls_context_hold(volt_tls_context *c) {
-  return c;
-}
 
 /* ---- a client ---- */
 
