@@ -46,7 +46,8 @@
  * Memory: a stream that waits keeps no record buffers. OpenSSL allocates them when records move;
  * what the socket has no room for is kept, encrypted, until it is sent. Nothing is allocated for a wait. The
  * text of a key is read into memory that is wiped, and OpenSSL wipes keys and buffers of plaintext that
- * it releases; but while it decodes a key, it may leave parts of it in memory that it has freed.
+ * it releases (the latter not with VOLT_TLS_NO_WIPE); but while it decodes a key, it may leave parts of
+ * it in memory that it has freed.
  *
  * Results: VOLT_OK; VOLT_TLS_E...; VOLT_ERRNO(e) of the socket. After one of VOLT_TLS_EEXPIRED,
  * ENOTYET, ENAME, EUNTRUSTED, EREVOKED, EPROTOCOL, EREFUSED, ETRUNCATED, of VOLT_ENOMEM or of an error of
@@ -76,7 +77,9 @@ enum volt_tls_flags {
   VOLT_TLS_REQUIRE_CLIENT = 2, /* server: refuses a client without one */
   VOLT_TLS_ANY_NAME = 4,       /* client: checks the chain, but no name */
   VOLT_TLS_NO_CHECKS = 8,      /* client: takes any certificate. For tests alone */
-  VOLT_TLS_NO_TICKETS = 16     /* server: every connection begins with a full handshake */
+  VOLT_TLS_NO_TICKETS = 16,    /* server: every connection begins with a full handshake */
+  VOLT_TLS_NO_WIPE = 32 /* plaintext is not wiped in buffers that are released, which are 16 KiB
+                                * for each record that is received alone. Keys are */
 };
 
 /* What a context is made of. All-zero: the defaults. certificates, key, trust and revoked are paths

@@ -25,6 +25,7 @@ static char *certificates_of_clients(struct certificates *out, const struct gate
       .key = g->tls_key,
       .alpn = g->protocol == PROTOCOL_POSTGRES ? "postgresql" : NULL,
       .least = (unsigned)g->tls_min,
+      .flags = VOLT_TLS_NO_WIPE, /* what passes is in buffers of the gate, too */
   };
   return certificates_make(&out->clients, VOLT_TLS_SERVER, &config, "tls");
 }
@@ -37,8 +38,9 @@ static char *certificates_of_servers(struct certificates *out, const struct gate
       .trust = g->server_ca,
       .alpn = g->protocol == PROTOCOL_POSTGRES ? "postgresql" : NULL,
   };
-  if (g->server_tls == SERVER_TLS_REQUIRE) config.flags = VOLT_TLS_NO_CHECKS;
-  if (g->server_tls == SERVER_TLS_VERIFY_CA) config.flags = VOLT_TLS_ANY_NAME;
+  config.flags = VOLT_TLS_NO_WIPE;
+  if (g->server_tls == SERVER_TLS_REQUIRE) config.flags |= VOLT_TLS_NO_CHECKS;
+  if (g->server_tls == SERVER_TLS_VERIFY_CA) config.flags |= VOLT_TLS_ANY_NAME;
   return certificates_make(&out->servers, VOLT_TLS_CLIENT, &config, "server-tls");
 }
 

@@ -389,6 +389,7 @@ static int load_as(SSL_CTX *ssl, volt_tls_context *c, const volt_tls_config *con
     if (result == VOLT_OK) result = load_key(ssl, key, words);
   }
   if (result == VOLT_OK && config->alpn) result = load_alpn(ssl, c, config->alpn, words);
+  if (config->flags & VOLT_TLS_NO_WIPE) SSL_CTX_clear_options(ssl, SSL_OP_CLEANSE_PLAINTEXT);
   if (config->flags & VOLT_TLS_NO_TICKETS) {
     SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
     (void)SSL_CTX_set_num_tickets(ssl, 0);
@@ -401,6 +402,7 @@ static int load_check(const volt_tls_context *c, const volt_tls_config *config,
   bool is_server = c->role == VOLT_TLS_SERVER;
   unsigned known = is_server ? VOLT_TLS_ASK_CLIENT | VOLT_TLS_REQUIRE_CLIENT | VOLT_TLS_NO_TICKETS
                              : VOLT_TLS_ANY_NAME | VOLT_TLS_NO_CHECKS;
+  known |= VOLT_TLS_NO_WIPE;
   if (config->flags & ~known || config->reserved[0] || config->reserved[1])
     return volt_tls_words_put_(words, VOLT_EINVAL, "unknown flags (%u), or reserved is not zero",
                                config->flags);

@@ -338,6 +338,20 @@ static void no_tickets_no_sessions(void **state) {
   volt_tls_context_drop(server);
 }
 
+/* OpenSSL wipes plaintext in buffers that it releases, unless the flag says no, on both sides. */
+static void plaintext_is_wiped_unless_it_is_said(void **state) {
+  (void)state;
+  for (unsigned flags = 0; flags <= VOLT_TLS_NO_WIPE; flags += VOLT_TLS_NO_WIPE) {
+    volt_tls_config client = scene_client_config(), server = scene_server_config();
+    client.flags = server.flags = flags;
+    scene_begin(&s, &client, &server);
+    scene_init(&s, "example.org");
+    for (int i = 0; i < 2; i++)
+      assert_int_equal((SSL_get_options(s.tls[i].ssl) & SSL_OP_CLEANSE_PLAINTEXT) != 0, flags == 0);
+    scene_end(&s);
+  }
+}
+
 /* With names, the flag of the named context counts. */
 static void no_tickets_are_of_the_named_context(void **state) {
   (void)state;
@@ -604,6 +618,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(sessions_are_taken_up),
       cmocka_unit_test(ticket_keys_rotate_and_are_shared),
       cmocka_unit_test(no_tickets_no_sessions),
+      cmocka_unit_test(plaintext_is_wiped_unless_it_is_said),
       cmocka_unit_test(no_tickets_are_of_the_named_context),
       cmocka_unit_test(a_session_does_not_pass_where_clients_are_checked),
       cmocka_unit_test(a_session_does_not_outlive_what_it_was_checked_by),
