@@ -76,7 +76,7 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
     d = Demands(pairs)
     d.all_end_well()
     for size in (64, 16384):
-        d.beside(f"echo-{size}", EPOLL.label, 1.10)
+        d.beside(f"echo-{size}", EPOLL.label, 1.05)
         for other in (*(s.label for s in PEERS), STUNNEL.label):
             d.beside(f"echo-{size}", other, 1)
         for back_end in ("epoll", "uring"):
