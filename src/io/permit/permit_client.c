@@ -125,8 +125,9 @@ static int permit_client_answer(volt_permit_client *c, enum permit_line_says say
     case PERMIT_SAYS_REFUSED:
       permit_client_note(c, line->words);
       return c->work == PERMIT_WATCHES ? (int)VOLT_PENDING : line->result;
-    default: return VOLT_PENDING;
+    case PERMIT_SAYS_NOTHING: break;
   }
+  return VOLT_PENDING;
 }
 
 static int permit_client_line(volt_permit_client *c, char *line, size_t size) {
@@ -288,11 +289,11 @@ static void permit_client_describe(volt_future *f, volt_description_ *descriptio
     .inside = permit_client_inside, .describe = permit_client_describe, .ends_itself = true     \
   }
 static const volt_future_ops_ permit_client_ops[] = {
-    PERMIT_CLIENT_OPS_("volt_permit_client_connect"),
-    PERMIT_CLIENT_OPS_("volt_permit_client_acquire"),
-    PERMIT_CLIENT_OPS_("volt_permit_client_settle"),
-    PERMIT_CLIENT_OPS_("volt_permit_client_lost"),
-    PERMIT_CLIENT_OPS_("volt_permit_client_release"),
+    [PERMIT_CONNECTS] = PERMIT_CLIENT_OPS_("volt_permit_client_connect"),
+    [PERMIT_ACQUIRES] = PERMIT_CLIENT_OPS_("volt_permit_client_acquire"),
+    [PERMIT_SETTLES] = PERMIT_CLIENT_OPS_("volt_permit_client_settle"),
+    [PERMIT_WATCHES] = PERMIT_CLIENT_OPS_("volt_permit_client_lost"),
+    [PERMIT_RELEASES] = PERMIT_CLIENT_OPS_("volt_permit_client_release"),
 };
 #undef PERMIT_CLIENT_OPS_
 
