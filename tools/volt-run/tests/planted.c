@@ -495,10 +495,20 @@ static void *locks_again_and_again(void *ctx) {
   return NULL;
 }
 
+/* One of them waits for certain: on a busy machine they may never meet by themselves. (A served mutex has no
+ * such count: then this long.) */
+static void hold_until_waited_for(void) {
+  pthread_mutex_lock(&kept);
+  for (int ms = 0; ms < 1000 && __atomic_load_n(&kept.__data.__lock, __ATOMIC_RELAXED) != 2; ms++)
+    sleep_ms(1);
+  pthread_mutex_unlock(&kept);
+}
+
 /* A child must not lock what another thread may have held, so it makes locks of its own. */
 static int forks(void) {
   pthread_t thread[3];
   for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, locks_again_and_again, NULL);
+  hold_until_waited_for();
   for (int i = 0; i < 100; i++) {
     pid_t child = fork();
     if (child == 0) {

@@ -195,6 +195,7 @@ def terminal():
         with open(says) as file:
             return file.read().splitlines()
     screen.waits_for('ready')
+    wait_until(lambda: said(), 'the shell says which process it has started')
     command, it = int(screen.text.split()[1]), int(said()[0].split()[1])
     screen.type('\x03')
     screen.waits_for('SIGINT')
