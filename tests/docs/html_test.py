@@ -39,7 +39,7 @@ NEWCOMERS = {  # words of the text, and names of others: what is among the first
     "pthread_mutex_lock": "from-pthread.html",
     "VOLT_DEBUG": "builds.html",
     "http": "apps-httpd.html",
-    "echo server": "examples.html",
+    "echo server": "examples-26_fiber_echo.c.html",
 }
 
 # Types each query as a person does; then lays the page out in a frame as wide as a phone.
