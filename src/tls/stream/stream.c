@@ -211,9 +211,9 @@ const char *volt_tls_peer(const volt_tls *t, char *to, size_t room) {
   return to;
 }
 
-static const EVP_MD *stream_hash_of(const X509 *certificate) {
+static const EVP_MD *stream_hash_of(X509 *certificate) {
   int hash = NID_undef;
-  if (X509_get_signature_info((X509 *)certificate, &hash, NULL, NULL, NULL) != 1) return NULL;
+  if (X509_get_signature_info(certificate, &hash, NULL, NULL, NULL) != 1) return NULL;
   if (hash == NID_md5 || hash == NID_sha1) return EVP_sha256();
   return EVP_get_digestbynid(hash);
 }
@@ -222,9 +222,9 @@ int volt_tls_end_point(const volt_tls *t, void *to, size_t room, size_t *size) {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned all = 0;
   bool is_open = t->stage == VOLT_TLS_OPEN_;
-  const X509 *of = !is_open       ? NULL
-                   : t->is_server ? SSL_get_certificate(t->ssl)
-                                  : SSL_get0_peer_certificate(t->ssl);
+  X509 *of = !is_open       ? NULL
+             : t->is_server ? SSL_get_certificate(t->ssl)
+                            : SSL_get0_peer_certificate(t->ssl);
   const EVP_MD *hash = of ? stream_hash_of(of) : NULL;
   *size = 0;
   int done = hash ? X509_digest(of, hash, bytes, &all) : 0;
