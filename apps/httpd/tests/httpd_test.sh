@@ -15,7 +15,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 command -v python3 >/dev/null || { echo "skipped: there is no python3"; exit 77; }
 scratch=$(mktemp -d)
 server=
-trap '[ -z "$server" ] || kill -KILL "$server"; rm -rf "$scratch"' EXIT
+suites=() # that run
+trap 'kill -KILL $server "${suites[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # start OPTIONS...: leaves $server and $port.
 start() {
@@ -124,20 +125,33 @@ test_load() {
   stop
 }
 
-# test_https: by TLS, if the program has it.
-test_https() {
+# has_tls: whether the program has it; else it says what is left out.
+has_tls() {
   if ! command -v openssl >/dev/null; then
     skipped "httpd by TLS" "there is no openssl, which makes keys"
-    return
+    return 1
   fi
   "$program" --listen 127.0.0.1:0 --hello --tls /nowhere /nowhere >out 2>err
   if grep -q 'built without libvolt-tls' err; then
     skipped "httpd by TLS" "it was built without"
-    return
+    return 1
   fi
-  echo "by TLS:"
-  python3 -B "$here/wire.py" --tls "$program" || failures=$((failures + 1))
-  python3 -B "$here/https.py" "$program" || failures=$((failures + 1))
+}
+
+# Suites mostly wait for time limits of the server. So those of a back end run side by side, each with
+# servers of its own; what they say is printed in order.
+begin_suite() { # <script> [argument]...
+  python3 -B "$here/$1" "${@:2}" >"suite${#suites[@]}" 2>&1 &
+  suites+=("$!")
+}
+
+end_suites() {
+  local i
+  for i in "${!suites[@]}"; do
+    wait "${suites[i]}" || failures=$((failures + 1))
+    cat "suite$i"
+  done
+  suites=()
 }
 
 cd "$scratch" || exit 1
@@ -155,9 +169,13 @@ for io in epoll uring; do
   fi
   stop
   echo "with VOLT_IO=$io:"
-  python3 -B "$here/wire.py" "$program" || failures=$((failures + 1))
+  begin_suite wire.py "$program"
+  if has_tls; then
+    begin_suite wire.py --tls "$program"
+    begin_suite https.py "$program"
+  fi
+  end_suites
   test_load
-  test_https
 done
 
 [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
