@@ -19,7 +19,7 @@
  *       were made anew: the thread is in none. Prevented by: after each sleep it asks whether that was so, and then begins
  *       its wait anew; one for a condition ends, as if woken for nothing. (Not prevented: a handler that forks in the few
  *       instructions of a change of the queue. Of semaphores, signals are blocked there: R6.) */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1 /* as a C++ compiler has it, for the models */
 #include "serve/queue.h"
 
 #include <errno.h>
