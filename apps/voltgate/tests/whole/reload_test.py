@@ -299,10 +299,24 @@ def test_logs():
     for path in (log, access):
         os.rename(path, path + ".1")
     gate.send_signal(signal.SIGUSR1)
-    wait_until(lambda: os.path.exists(access) and os.path.exists(log), "they are opened again")
+    # A file is there before the log's thread writes to it: until then lines go to the one before.
+    sessions = 1
+
+    def lines():
+        return [text(access + ".1").count("end="), text(access).count("end=")]
+
+    def is_switched():
+        nonlocal sessions
+        one.once()
+        sessions += 1
+        wait_until(lambda: sum(lines()) >= sessions, "the line of a session, in either file")
+        equal(sum(lines()), sessions, "a line for each session")
+        return lines()[1] > 0
+    wait_until(is_switched, "a line in the new one")
+    before = lines()
     one.once()
-    wait_until(lambda: "end=" in text(access), "a line in the new one")
-    equal(text(access + ".1").count("end="), 1, "lines in the old one")
+    wait_until(lambda: sum(lines()) > sessions, "another line")
+    equal(lines(), [before[0], before[1] + 1], "lines in the old and the new one")
     gate.send_signal(signal.SIGUSR2)
     wait_until(lambda: "held" in text(log) or "held" in gate.said(), "the status is in the log")
 
