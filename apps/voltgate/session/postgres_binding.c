@@ -10,8 +10,8 @@
  *   other certificates       it fails, as it is made to. A name that is changed would not help: a client that
  *                            could bind then says so ("y"), and the server refuses that. The log says it.
  *
- * The list is the server's first message, and comes in one record of TLS, so it is looked for where what
- * was received begins. */
+ * The list comes in one record of TLS, as the server's first message or behind NegotiateProtocolVersion. So
+ * it is looked for where what was received begins, and behind that message. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strnlen */
 #endif
@@ -30,6 +30,14 @@ _Static_assert(sizeof binding_name == sizeof binding_other, "the message keeps i
 static uint32_t binding_number(const char *at) {
   const unsigned char *b = (const unsigned char *)at;
   return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* How many bytes NegotiateProtocolVersion has, if that comes first: a client has asked for a newer protocol,
+ * or for options that the server does not know. */
+static size_t binding_skip(const char *bytes, size_t size) {
+  if (size < BINDING_HEAD || bytes[0] != 'v') return 0;
+  size_t end = (size_t)binding_number(bytes + 1) + 1;
+  return end < size ? end : size;
 }
 
 /* The name in AuthenticationSASL. Returns NULL: it is another message, or does not offer it. */
@@ -56,7 +64,8 @@ static atomic_flag binding_was_said = ATOMIC_FLAG_INIT;
 
 void postgres_binding_look(struct session *s, char *bytes, size_t size) {
   if (!s->server->link.tls) return;
-  char *name = binding_find(bytes, size);
+  size_t skipped = binding_skip(bytes, size);
+  char *name = binding_find(bytes + skipped, size - skipped);
   if (!name) return;
   if (!s->client.tls) {
     memcpy(name, binding_other, sizeof binding_other);

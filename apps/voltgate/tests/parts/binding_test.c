@@ -22,6 +22,9 @@ static void begin(bool has_tls) {
 #define FINAL "R\0\0\0\x2a\0\0\0\x0cSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0"
 #define ERROR_OF "E\0\0\0\x2a\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0"
 
+#define VERSION "v\0\0\0\x0c\0\x03\0\0\0\0\0\0"
+#define VERSION_OF_MORE "v\0\0\0\xf0\0\x03\0\0\0\0\0\0"
+
 /* from becomes to; all bytes count, the 0 at its end, too. */
 static void expect(bool has_tls, const char *from, const char *to, size_t size) {
   char bytes[64];
@@ -35,6 +38,17 @@ static void the_offer_is_hidden_from_a_client_in_the_clear(void **state) {
   (void)state;
   expect(true, OFFER, HIDDEN, sizeof OFFER - 1);
   expect(true, SECOND, SECOND_HIDDEN, sizeof SECOND - 1);
+}
+
+/* The client has asked for a newer protocol: both messages come in one record. */
+static void it_is_hidden_behind_another_version_too(void **state) {
+  (void)state;
+  expect(true, VERSION OFFER, VERSION HIDDEN, sizeof VERSION + sizeof OFFER - 2);
+  expect(false, VERSION OFFER, VERSION OFFER, sizeof VERSION + sizeof OFFER - 2);
+  expect(true, VERSION_OF_MORE OFFER, VERSION_OF_MORE OFFER,
+         sizeof VERSION_OF_MORE + sizeof OFFER - 2);
+  for (size_t size = 0; size < sizeof VERSION; size++)
+    expect(true, VERSION OFFER, VERSION OFFER, size);
 }
 
 static void all_else_stays(void **state) {
@@ -60,6 +74,7 @@ static void no_byte_outside_is_touched(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_offer_is_hidden_from_a_client_in_the_clear),
+      cmocka_unit_test(it_is_hidden_behind_another_version_too),
       cmocka_unit_test(all_else_stays),
       cmocka_unit_test(no_byte_outside_is_touched),
   };
