@@ -14,8 +14,10 @@
  * know of yet.
  *   K1  held by the budget = H + plug - beyond. Of one kind, `plug` and `beyond` are never both above 0 while
  *       clients can claim, and plug is 0 afterwards.
- *   K2  Without claims, H is at most the limit at the moment of each grant: only the budget grants, and
- *       `beyond` is 0. With claims, H - beyond is.
+ *   K2  When a request is granted, H is at most the limit: only the budget grants. Its own limit is that of the pool if
+ *       `beyond` is 0; else what it has free is at most limit - H, or nothing (broker_pool_enforce()). So as long as more is
+ *       claimed than there is, a limit that is raised counts less that. All that changes a budget is done under
+ *       the lock.
  *   K3  While is_claiming, the budget has nothing free, so it grants nothing.
  *   K4  A client is in exactly one list: that of its stand; BROKER_IDLE: in none. The list of those that
  *       wait at the gate is in the order of the gate's FIFO, because a client is put into both under the
@@ -76,10 +78,23 @@ static void broker_pool_init(struct broker *b, struct broker_pool *pool, const u
   if (b->is_claiming) (void)!volt_budget_try_acquire(&pool->budget, &pool->plug);
 }
 
+/* Have the limit in force, so that what the budget has free is what is free, also if more was claimed than
+ * there is: the budget does not know of `beyond` (K2). */
+static void broker_pool_enforce(struct broker_pool *pool, uint32_t kind) {
+  uint64_t limit = pool->limit[kind], beyond = pool->beyond.of[kind], now = limit;
+  if (beyond > 0) {
+    uint64_t held = broker_less(volt_budget_held(&pool->budget, kind), limit);
+    uint64_t left = limit - broker_less(limit, beyond);
+    now = held > left ? held : left;
+  }
+  if (volt_budget_limit(&pool->budget, kind) == now) return;
+  volt_budget_set_limit(&pool->budget, kind, now);
+}
+
 static void broker_pool_set_limit(struct broker *b, struct broker_pool *pool, uint32_t kind,
                                   uint64_t limit) {
   pool->limit[kind] = limit;
-  if (!b->is_claiming) volt_budget_set_limit(&pool->budget, kind, limit); /* R5 */
+  if (!b->is_claiming) broker_pool_enforce(pool, kind); /* R5 */
 }
 
 void broker_pool_release(struct broker *b, struct broker_pool *pool, const volt_amounts *amounts) {
@@ -89,6 +104,7 @@ void broker_pool_release(struct broker *b, struct broker_pool *pool, const volt_
     pool->beyond.of[i] -= paid;
     rest.of[i] -= paid;
     if (b->is_claiming) pool->plug.of[i] += rest.of[i]; /* R4 */
+    if (!b->is_claiming && paid > 0) broker_pool_enforce(pool, i);
   }
   if (!b->is_claiming) volt_budget_release(&pool->budget, &rest);
 }
@@ -105,11 +121,7 @@ void broker_pool_claim(struct broker *b, struct broker_pool *pool, const volt_am
 static void broker_pool_open(struct broker *b, struct broker_pool *pool) {
   volt_amounts rest = pool->plug;
   memset(&pool->plug, 0, sizeof pool->plug);
-  for (uint32_t i = 0; i < b->kinds; i++) {
-    if (volt_budget_limit(&pool->budget, i) != pool->limit[i]) {
-      volt_budget_set_limit(&pool->budget, i, pool->limit[i]);
-    }
-  }
+  for (uint32_t i = 0; i < b->kinds; i++) broker_pool_enforce(pool, i);
   volt_budget_release(&pool->budget, &rest);
 }
 

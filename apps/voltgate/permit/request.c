@@ -150,11 +150,16 @@ void taking_ready(struct taking *self) {
 
 /* ---- take, claim ---- */
 
-/* A request that asks for more of a kind than `most` says. Returns false: it was refused. */
+/* A request that asks for more of a kind than there can be, or than `most` says. Returns false: it was refused. */
 static bool taking_is_modest(struct taking *self, const struct permit_amounts *a) {
   const struct permit_amounts *most = &gate_settings(self->body.session->gate)->most;
   char words[BROKER_WHY];
   for (uint64_t i = 0; i < a->count; i++) {
+    if (a->of[i].amount > PERMIT_MOST) { /* also of a claim */
+      snprintf(words, sizeof words, "%s: more than 1T asked for", a->of[i].kind);
+      taking_refuse(self, REASON_IMPOSSIBLE, "impossible", words);
+      return false;
+    }
     const uint64_t *amount = kinds_find(most, a->of[i].kind);
     if (!amount || a->of[i].amount <= *amount) continue;
     snprintf(words, sizeof words, "%s: %" PRIu64 " asked for, one request may ask for %" PRIu64,

@@ -401,6 +401,57 @@ static void test_limit_changes_while_clients_claim(void **state) {
   stage_end(&s);
 }
 
+/* More is claimed than there is, and the limit is raised: what is above it counts, until it is back. */
+static void limit_is_raised_above_claims(bool while_they_claim) {
+  struct stage s;
+  struct peer p[4];
+  begin(&s, "cores=2");
+  s.settings.claim_period_ns = 2 * STAGE_S;
+  stage_open(&s);
+  ask(&s, &p[0], "claim cores=2\n");
+  ask(&s, &p[1], "claim cores=1\n");
+  if (while_they_claim) broker_set_limit(s.gate->broker, 0, 4);
+  stage_pass(&s, 2 * STAGE_S);
+  ask(&s, &p[2], "take cores=2\n");
+  ask(&s, &p[3], "take cores=1\n");
+  broker_set_limit(s.gate->broker, 0, 4);
+  HEARS(&s, &p[2], "queued 1\n");
+  assert_int_equal(held(&s, 0), 3);
+  broker_set_limit(s.gate->broker, 0, 3); /* and back: nothing is free */
+  broker_set_limit(s.gate->broker, 0, 4);
+  HEARS(&s, &p[2], "");
+  stage_close(&s, &p[1]);
+  HEARS(&s, &p[2], "granted cores=2 id=3 wait_ms=0\n");
+  assert_int_equal(held(&s, 0), 4);
+  stage_send(&s, &p[0], "give cores=1\n");
+  HEARS(&s, &p[3], "queued 2\ngranted cores=1 id=4 wait_ms=0\n");
+  assert_int_equal(held(&s, 0), 4);
+  stage_close(&s, &p[0]);
+  stage_close(&s, &p[2]);
+  stage_close(&s, &p[3]);
+  stage_end(&s);
+}
+
+static void test_limit_is_raised_above_claims(void **state) {
+  (void)state;
+  limit_is_raised_above_claims(false);
+  limit_is_raised_above_claims(true);
+}
+
+static void test_no_claim_is_more_than_there_can_be(void **state) {
+  struct stage s;
+  struct peer p;
+  (void)state;
+  begin(&s, "cores=2");
+  s.settings.claim_period_ns = 2 * STAGE_S;
+  stage_open(&s);
+  ask(&s, &p, "claim cores=18446744073709551615\n");
+  HEARS(&s, &p, "refused impossible: cores: more than 1T asked for\n");
+  assert_int_equal(held(&s, 0), 0);
+  stage_close(&s, &p);
+  stage_end(&s);
+}
+
 /* ---- what is listed ---- */
 
 static void test_list(void **state) {
@@ -555,6 +606,8 @@ int main(void) {
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_what_claims_give_back),
       cmocka_unit_test(test_limit_changes_while_clients_claim),
+      cmocka_unit_test(test_limit_is_raised_above_claims),
+      cmocka_unit_test(test_no_claim_is_more_than_there_can_be),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_any_order),
       cmocka_unit_test(test_cut_off),
