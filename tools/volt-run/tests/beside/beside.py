@@ -125,7 +125,7 @@ CASES = [
          [r"deadlock in .*: 3 threads wait for each other for ever", r"waits for semaphore 0x\w+", r"which thread \d+ 'python3' holds"],
          [r"deadlock", r"lock order.*", r"in do_futex_wait .*", r"PyThread_acquire_lock\w*"]),
     Case("python3: a writer that never gets in", python("starved.py", "8"),
-         [r"read-write lock 0x\w+, .*\n +taken \d{3,} times; 1 wait, .*", r"waits now, for (\d{4} ms|[\d.]+ s), for read-write lock 0x\w+"],
+         [r"read-write lock 0x\w+, .*\n +taken \d+ times; \d+ waits?, .*", r"waits now, for (\d{4} ms|[\d.]+ s), for read-write lock 0x\w+"],
          [r"rwlock_wrlock\w*", r"rwlock_rdlock\w*"], ends=True),
     Case("pigz: broadcasts that get lost", pigz,
          [r"waits now, for (\d{4} ms|[\d.]+ s), for condition variable 0x\w+"],
