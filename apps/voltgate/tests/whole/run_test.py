@@ -193,8 +193,8 @@ def terminal():
 
     def said():
         with open(says) as file:
-            return file.read().splitlines()
-    screen.waits_for('ready')
+            return file.read().rpartition('\n')[0].splitlines()
+    wait_until(lambda: re.search(r'ready \d+\r', screen.read()), 'the command is ready')
     wait_until(lambda: said(), 'the shell says which process it has started')
     command, it = int(screen.text.split()[1]), int(said()[0].split()[1])
     screen.type('\x03')
