@@ -341,5 +341,7 @@ def no_answer():
 
 
 if __name__ == '__main__':
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # a shell has them ignored in what it runs in the background
     run_tests([], streams, failures_, signals, terminal, places, limits_of_waiting, killed_run, killed_command,
               gate_ends, gate_is_gone, gate_refuses, kept, no_answer)
