@@ -83,8 +83,8 @@ enum volt_tls_flags {
 };
 
 /* What a context is made of. All-zero: the defaults. certificates, key, trust and revoked are paths
- * of files, or, if they have a new line or "-----BEGIN", the text itself, in PEM form. All is read within
- * the call. What stands in key is in no words of a failure. */
+ * of regular files, or, if they have a new line or "-----BEGIN", the text itself, in PEM form. All is
+ * read within the call. What stands in key is in no words of a failure. */
 typedef struct volt_tls_config {
   const char *certificates; /* its own, and then those that lead to the root; NULL: none, which a
                              * server does not do without */
@@ -117,8 +117,9 @@ VOLT_BEGIN_DECLS
  * out: the caller's; untouched unless VOLT_OK. role: of volt_tls_role. config: read within the call;
  *   NULL: the defaults. why: the reason of a failure in words, at most why_size bytes with the 0 at
  *   its end; or NULL.
- * Returns VOLT_OK; VOLT_EINVAL: an argument is out of range, or a certificate, key, CRL, list of
- *   ciphers or of protocols cannot be used; VOLT_ERRNO(e): a file cannot be read; VOLT_ENOMEM.
+ * Returns VOLT_OK; VOLT_EINVAL: an argument is out of range, a certificate, key, CRL, list of
+ *   ciphers or of protocols cannot be used, or a path is of no regular file, such as a FIFO, which is
+ *   not waited for; VOLT_ERRNO(e): a file cannot be read; VOLT_ENOMEM.
  * Threads: any. It reads files, and allocates. */
 VOLT_API VOLT_NODISCARD int volt_tls_context_create(volt_tls_context **out, enum volt_tls_role role,
                                                     const volt_tls_config *config, char *why,

@@ -247,10 +247,14 @@ def test_reload(program, root):
                 os.unlink(now.key)
                 server.process.send_signal(signal.SIGHUP)
                 check("nor is a file that is not there", until(lambda: server.status()["reload_errors"] == 4))
+                os.mkfifo(now.key)
+                server.process.send_signal(signal.SIGHUP)
+                check("nor is a FIFO, which is not waited for", until(lambda: server.status()["reload_errors"] == 5))
                 log = server.errors()
-                check("the log says why", log.count("certificate and key stay as they were\n") == 4
+                check("the log says why", log.count("certificate and key stay as they were\n") == 5
                       and all(why in log for why in ("key values mismatch", "there is none in it", "bad end line",
-                                                     "the file of the key: No such file")), log)
+                                                     "the file of the key: No such file",
+                                                     "the file of the key: it is no regular file")), log)
                 long.sendall(GET % b"/a.txt")
                 check("a connection of before goes on", long.recv(1000).endswith(b"0123456789"))
                 long.close()

@@ -192,7 +192,7 @@ static void context_log(const SSL *ssl, const char *line) {
 /* A regular file alone: a write to another one may wait, or raise SIGPIPE. */
 static int context_open_log(const char *path, int *log) {
   struct stat status;
-  *log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+  *log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
   if (*log < 0) return errno == ENXIO ? (int)VOLT_EINVAL : VOLT_ERRNO(errno);
   if (fstat(*log, &status) == 0 && S_ISREG(status.st_mode)) return VOLT_OK;
   (void)close(*log);

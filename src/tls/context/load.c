@@ -1,13 +1,18 @@
 /* load.c: an SSL_CTX as a configuration says.
  *
  * Labels: tls */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_CLOEXEC */
+#endif
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "context.h"
 
@@ -29,7 +34,7 @@ static void load_close(load_text *text) {
   text->own = NULL;
 }
 
-static int load_read(FILE *file, load_text *text) {
+static int load_read(int file, load_text *text) {
   size_t room = 0;
   for (;;) {
     if (text->size == room) {
@@ -39,12 +44,29 @@ static int load_read(FILE *file, load_text *text) {
       text->own = grown;
       room = more;
     }
-    size_t n = fread(text->own + text->size, 1, room - text->size, file);
-    text->size += n;
-    if (n == 0 && ferror(file)) return VOLT_ERRNO(errno ? errno : EIO);
+    ssize_t n = read(file, text->own + text->size, room - text->size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return VOLT_ERRNO(errno);
     if (n == 0) return VOLT_OK;
+    text->size += (size_t)n;
     if (text->size > LOAD_MAX) return VOLT_ERRNO(EFBIG);
   }
+}
+
+/* A regular file alone: to open another one, such as a FIFO, or to read it may wait for ever.
+ * words: why, if they are not volt_strerror()'s. */
+static int load_read_file(const char *path, load_text *text, const char **words) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return VOLT_ERRNO(errno);
+  int result = fstat(file, &status) == 0 ? VOLT_OK : VOLT_ERRNO(errno);
+  if (result == VOLT_OK && !S_ISREG(status.st_mode)) {
+    *words = "it is no regular file";
+    result = VOLT_EINVAL;
+  }
+  if (result == VOLT_OK) result = load_read(file, text);
+  (void)close(file);
+  return result;
 }
 
 /* Whether it is the text itself: that of pkcs12 has lines in front of the first block. */
@@ -69,18 +91,14 @@ static int load_open(const char *from, bool is_secret, load_text *text, volt_tls
     return VOLT_OK;
   }
   text->name = is_secret ? "the file of the key" : load_can_be_shown(from) ? from : "the file";
-  FILE *file = fopen(from, "re");
-  int result = file ? VOLT_OK : VOLT_ERRNO(errno);
-  if (file) {
-    (void)setvbuf(file, NULL, _IONBF, 0); /* a copy in its buffer would not be wiped */
-    result = load_read(file, text);
-    (void)fclose(file);
-  }
+  const char *why = NULL;
+  int result = load_read_file(from, text, &why);
   if (text->own) text->own[text->size] = '\0';
   text->bytes = text->own;
   if (result == VOLT_OK) return VOLT_OK;
   load_close(text);
-  return volt_tls_words_put_(words, result, "%s: %s", text->name, volt_strerror(result));
+  return volt_tls_words_put_(words, result, "%s: %s", text->name,
+                             why ? why : volt_strerror(result));
 }
 
 static int load_no_passphrase(char *to, int size, int is_encrypting, void *arg) {

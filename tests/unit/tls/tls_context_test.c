@@ -97,6 +97,35 @@ static void what_cannot_be_loaded_is_said(void **state) {
   assert_result(volt_tls_context_create(NULL, VOLT_TLS_CLIENT, NULL, NULL, 0), VOLT_EINVAL);
 }
 
+/* To open one of these, or to read it, may take for ever: a FIFO that nobody writes to. */
+static void what_is_no_regular_file_is_refused(void **state) {
+  (void)state;
+  char directory[] = "/tmp/volt-tls-XXXXXX", fifo[sizeof directory + 5];
+  assert_non_null(mkdtemp(directory));
+  snprintf(fifo, sizeof fifo, "%s/fifo", directory);
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  const char *paths[] = {fifo, directory, "/dev/zero"};
+  volt_tls_context *context = NULL;
+  volt_tls_config server = scene_server_config(), client = scene_client_config(), c;
+  assert_result(volt_tls_context_create(&context, VOLT_TLS_SERVER, &server, NULL, 0), VOLT_OK);
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    char words[100], why[200];
+    snprintf(words, sizeof words, "%s: it is no regular file", paths[i]);
+    c = server, c.certificates = paths[i];
+    expect_why(VOLT_TLS_SERVER, c, VOLT_EINVAL, words);
+    assert_result(volt_tls_context_reload(context, &c, why, sizeof why), VOLT_EINVAL);
+    assert_string_equal(why, words);
+    c = server, c.key = paths[i];
+    expect_why(VOLT_TLS_SERVER, c, VOLT_EINVAL, "the file of the key: it is no regular file");
+    c = client, c.trust = paths[i];
+    expect_why(VOLT_TLS_CLIENT, c, VOLT_EINVAL, words);
+    c = client, c.revoked = paths[i];
+    expect_why(VOLT_TLS_CLIENT, c, VOLT_EINVAL, words);
+  }
+  volt_tls_context_drop(context);
+  assert_int_equal(unlink(fifo) | rmdir(directory), 0);
+}
+
 static void a_locked_key_asks_no_terminal(void **state) {
   (void)state;
   BIO *bio = BIO_new(BIO_s_mem());
@@ -608,6 +637,7 @@ static void reloads_lose_no_connection_and_keep_no_memory(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_cannot_be_loaded_is_said),
+      cmocka_unit_test(what_is_no_regular_file_is_refused),
       cmocka_unit_test(a_locked_key_asks_no_terminal),
       cmocka_unit_test(a_locked_certificate_asks_no_terminal),
       cmocka_unit_test(a_text_that_is_cut_off_is_refused),
