@@ -43,7 +43,7 @@ bool fd_budget_compute(struct budget *b, const struct settings *settings, uint64
     b->may += gate->clients;
     b->is_given |= gate->clients_given;
     if (cost > b->cost) b->cost = cost;
-    least += cost;
+    least += cost * gate->listen_count; /* an acceptor keeps those of its next client */
   }
   if (b->kept + least > all) {
     snprintf(words, room,

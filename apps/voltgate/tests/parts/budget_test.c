@@ -81,6 +81,19 @@ static void limits_that_do_not_fit(void **state) {
   assert_non_null(strstr(words, "raise nofile or lower the limit"));
 }
 
+/* A listener at which nobody comes keeps those of its next client, and must keep none from another. */
+static void each_listener_has_enough_for_a_client(void **state) {
+  (void)state;
+  struct budget b;
+  char words[512];
+  set_up();
+  uint64_t kept = compute(65536).kept - fd_budget_admin(65536) + fd_budget_admin(64),
+           least = 2 + 2 * 1;
+  assert_false(fd_budget_compute(&b, &settings, kept + least - 1, words, sizeof words));
+  assert_true(fd_budget_compute(&b, &settings, kept + least, words, sizeof words));
+  assert_int_equal(b.clients, least);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(enough_needs_no_words),
@@ -88,6 +101,7 @@ int main(void) {
       cmocka_unit_test(a_wish_is_computed),
       cmocka_unit_test(few_descriptors_leave_the_admin_side_few_places),
       cmocka_unit_test(limits_that_do_not_fit),
+      cmocka_unit_test(each_listener_has_enough_for_a_client),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
