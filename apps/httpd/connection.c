@@ -39,7 +39,7 @@ struct connection {
   volt_future waiting;
   volt_async async; /* lingers */
   struct server *server;
-  const struct door *door;
+  struct door *door;
   struct work *work;    /* NULL: it is idle */
   struct file *file;    /* that is being sent */
   uint64_t at, left;    /* the part of it that is left */
@@ -531,13 +531,13 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
   give_buffer(self);
   self->stream.by->close(&self->stream);
   count(&self->server->counters, COUNT_CLOSED, 1);
-  volt_sem_release(&self->server->places, 1);
+  volt_sem_release(&self->door->places, 1);
   VOLT_TASK_END(self);
 }
 
 /* ---- make one ---- */
 
-struct connection *connection_new(const struct door *door) {
+struct connection *connection_new(struct door *door) {
   struct connection *c = VOLT_TASK_NEW(door->server->rt, struct connection, connection_poll);
   if (c == NULL) return NULL;
   c->server = door->server;

@@ -1,8 +1,9 @@
 /* server.c: a server's life: it listens, accepts, and stops.
  *
- * A task accepts for each door. It takes a place first, of those that there are for connections, and memory for
+ * A task accepts for each door. It takes a place first, of those that the door has for connections, and memory for
  * one more; then it accepts. So connections beyond the limit wait in the system's queue, and are
- * accepted in the order of their arrival. */
+ * accepted in the order of their arrival. It keeps the place while no client comes, which is why doors do
+ * not share theirs. */
 #define _GNU_SOURCE
 #include "server.h"
 
@@ -36,7 +37,7 @@ static void begin(struct accepting *self) {
   count(&server->counters, COUNT_CLOSED, 1);
   volt_task_detach(connection_task(self->next));
   self->next = NULL;
-  volt_sem_release(&server->places, 1);
+  volt_sem_release(&self->door->places, 1);
 }
 
 static int accepting_poll(volt_task *t, volt_ctx *ctx) {
@@ -44,12 +45,12 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   for (;;) {
     if (self->next == NULL) {
-      VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->server->places, 1));
+      VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->door->places, 1));
       self->next = connection_new(self->door);
     }
     self->result = VOLT_ERRNO(ENOMEM);
     if (self->next == NULL) {
-      volt_sem_release(&self->server->places, 1);
+      volt_sem_release(&self->door->places, 1);
     } else {
       VOLT_AWAIT_RESULT(
           self, self->result,
@@ -66,7 +67,7 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_FINALLY(self);
   if (self->next != NULL) {
     volt_task_detach(connection_task(self->next));
-    volt_sem_release(&self->server->places, 1);
+    volt_sem_release(&self->door->places, 1);
   }
   volt_fd_close(&self->door->listener);
   VOLT_TASK_END(self);
@@ -76,6 +77,7 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
 
 static int start_listening(struct door *door, const char *text) {
   volt_address at;
+  volt_sem_init(&door->places, door->server->options->connections);
   int result = volt_address_parse(&at, text);
   if (result != VOLT_OK) return result;
   result = volt_listen(&door->listener, door->server->rt, &at, 0, 0);
@@ -166,7 +168,6 @@ static int start_tasks(struct server *server) {
 
 int server_start(struct server *server, const struct options *options, const char **what) {
   *server = (struct server){.options = options, .has_files = options->root != NULL};
-  volt_sem_init(&server->places, options->connections);
   volt_sem_init(&server->buffers, options->buffers);
   volt_group_init_how(&server->connections, VOLT_GROUP_KEEP_GOING);
   server->in_bytes = options->limits.head_bytes + SESSION_BODY_ROOM;
@@ -226,16 +227,18 @@ void server_destroy(struct server *server) {
   secure_unload(server->context);
   pool_destroy(&server->memory);
   volt_sem_destroy(&server->buffers);
-  volt_sem_destroy(&server->places);
+  volt_sem_destroy(&server->door.places);
+  volt_sem_destroy(&server->redirect.places);
 }
 
 void server_write_status(struct writer *to, struct server *server) {
   volt_rt_stats_of stats;
   volt_rt_stats(server->rt, &stats);
+  unsigned doors = server->options->redirects ? 2 : 1;
   struct about about = {.io = volt_rt_io_name(server->rt),
                         .uptime_s = (volt_now_ns() - server->started_ns) / 1000000000u,
                         .workers = stats.workers,
-                        .connections_max = server->options->connections,
+                        .connections_max = server->options->connections * doors,
                         .is_stopping = atomic_load(&server->is_stopping)};
   counters_write(to, &server->counters, &about);
 }

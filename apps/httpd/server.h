@@ -20,7 +20,7 @@ struct options {
   const char *root;               /* NULL: no files */
   unsigned workers;               /* 0: one for each CPU */
   bool has_hello, has_status;
-  unsigned connections; /* at most; more wait to be accepted */
+  unsigned connections; /* at most, by each door; more wait to be accepted */
   unsigned buffers;     /* of requests that are at work at the same time */
   unsigned open_files;  /* that are kept open */
   unsigned cache_ms;
@@ -34,6 +34,7 @@ struct door {
   const struct transport *by;
   volt_tls_context *context; /* NULL: plain */
   struct terms terms;
+  volt_sem places; /* a permit for each connection that may come; no other door can use them up */
   volt_fd listener;
   char address[VOLT_ADDRESS_TEXT];
   struct accepting *accepting; /* NULL: it is not open */
@@ -46,7 +47,6 @@ struct server {
   struct counters counters;
   struct files files;
   bool has_files;
-  volt_sem places;    /* a permit for each connection that may come */
   volt_sem buffers;   /* a permit for each buffer that is free */
   struct pool memory; /* the buffers */
   size_t in_bytes;    /* of a buffer's input */
@@ -86,7 +86,7 @@ void server_write_status(struct writer *to, struct server *server);
 struct connection;
 
 /* The task of a connection that comes by a door, not spawned, without a descriptor. NULL: no memory. */
-struct connection *connection_new(const struct door *door);
+struct connection *connection_new(struct door *door);
 volt_fd *connection_fd(struct connection *c);
 volt_task *connection_task(struct connection *c);
 

@@ -201,6 +201,29 @@ def test_redirect(program, root):
         check("each answer by https says to come so alone", "\r\nStrict-Transport-Security: max-age=60\r\n" in head, head)
 
 
+def test_places(program, root):
+    """Each listener has places of its own: one at which nobody comes, or too many, keeps none from the other."""
+    with Server(program, "--root", root, "--connections", "1", "--redirect", "0") as server:
+        port = int(re.match(r"redirecting on 127\.0\.0\.1:(\d+)\n", server.process.stdout.readline())[1])
+        request = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+        with server.connect() as s:
+            s.settimeout(LONG)
+            s.sendall(GET % b"/a.txt")
+            check("the site has a place while nobody comes to be redirected", s.recv(1000).endswith(b"0123456789"))
+            with socket.create_connection(("127.0.0.1", port), LONG) as other:
+                other.settimeout(LONG)
+                other.sendall(request)
+                check("so has who is redirected while the site has none", other.recv(1000).startswith(b"HTTP/1.1 301 "))
+                s.sendall(GET % b"/status")
+                now = json.loads(s.recv(10000).partition(b"\r\n\r\n")[2])
+                check("both are counted", (now["connections"], now["connections_max"]) == (2, 2), f"{now}")
+                later = socket.create_connection(("127.0.0.1", port), LONG)
+                later.settimeout(LONG)
+                later.sendall(request)
+            check("and the next who is redirected then", later.recv(1000).startswith(b"HTTP/1.1 301 "))
+            later.close()
+
+
 # ---- new certificates ----
 
 def reload(server):
