@@ -54,6 +54,7 @@ struct connection {
   bool is_ending;  /* the server stops */
   bool is_over;    /* nothing more is read or sent */
   bool is_failing; /* nothing more can be sent */
+  bool is_cut;     /* an answer that was begun does not come whole */
 };
 
 size_t connection_buffer_bytes(const struct options *options) {
@@ -320,7 +321,9 @@ static void went(struct connection *self) {
   bool goes_on =
       self->result == VOLT_OK || is_interrupted(self) ||
       (self->result == VOLT_ETIMEDOUT && *self->stream.n >= PROGRESS && !self->is_ending);
-  if (!goes_on) fail(self);
+  if (goes_on) return;
+  fail(self);
+  self->is_cut = true;
 }
 
 static void sent_out(struct connection *self) {
@@ -350,7 +353,7 @@ static void file_went(struct connection *self, size_t n, bool is_truncated) {
   self->left -= n;
   if (is_truncated) {
     count(&self->server->counters, COUNT_TRUNCATED, 1);
-    self->is_over = self->is_failing = true;
+    self->is_over = self->is_failing = self->is_cut = true;
   }
   if (self->left > 0 && !self->is_over) return;
   file_release(&self->server->files, self->file);
@@ -469,6 +472,12 @@ static bool has_handshake(const struct connection *self) {
   return !self->is_over && self->stream.by->handshake != NULL;
 }
 
+/* What has begun and does not come whole must not look as if it had. */
+static void end_stream(struct connection *self) {
+  const struct transport *by = self->stream.by;
+  (self->is_cut ? by->cut_off : by->close)(&self->stream);
+}
+
 static int connection_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   VOLT_TASK_BEGIN(self);
@@ -529,7 +538,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_FINALLY(self);
   if (self->file != NULL) file_release(&self->server->files, self->file);
   give_buffer(self);
-  self->stream.by->close(&self->stream);
+  end_stream(self);
   count(&self->server->counters, COUNT_CLOSED, 1);
   volt_sem_release(&self->door->places, 1);
   VOLT_TASK_END(self);

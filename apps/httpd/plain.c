@@ -35,6 +35,13 @@ static void plain_close(struct stream *s) {
   volt_fd_close(&s->fd);
 }
 
+/* By a reset. */
+static void plain_cut_off(struct stream *s) {
+  const struct linger at_once = {.l_onoff = 1};
+  setsockopt(s->fd.number, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  volt_fd_close(&s->fd);
+}
+
 const struct transport plain_transport = {
     .has_sendfile = true,
     .begin = plain_begin,
@@ -44,4 +51,5 @@ const struct transport plain_transport = {
     .send = plain_send,
     .send_file = plain_send_file,
     .close = plain_close,
+    .cut_off = plain_cut_off,
 };

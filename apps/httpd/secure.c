@@ -48,12 +48,20 @@ static volt_future *secure_send(struct stream *s, const void *from, size_t size,
   return volt_tls_send_future(&s->secure->op, &s->secure->tls, from, size);
 }
 
-/* It says close_notify, if there is room for that at once. */
-static void secure_close(struct stream *s) {
-  if (s->secure != NULL) volt_tls_close(&s->secure->tls);
+static void secure_end(struct stream *s, void (*end)(volt_tls *tls)) {
+  if (s->secure != NULL) end(&s->secure->tls);
   volt_fd_close(&s->fd); /* if the stream did not begin */
   free(s->secure);
   s->secure = NULL;
+}
+
+/* It says close_notify, if there is room for that at once. */
+static void secure_close(struct stream *s) {
+  secure_end(s, volt_tls_close);
+}
+
+static void secure_cut_off(struct stream *s) {
+  secure_end(s, volt_tls_cut_off);
 }
 
 const struct transport secure_transport = {
@@ -67,6 +75,7 @@ const struct transport secure_transport = {
     .try_send = secure_try_send,
     .send = secure_send,
     .close = secure_close,
+    .cut_off = secure_cut_off,
 };
 
 int secure_load(volt_tls_context **context, const char *certificates, const char *key, char *why,

@@ -40,8 +40,10 @@ struct transport {
   volt_future *(*send)(struct stream *s, const void *from, size_t size, bool more);
   volt_future *(*send_file)(struct stream *s, volt_fd *file, uint64_t at, size_t size);
 
-  /* Close it, or its descriptor if it has not begun. Nothing is under way. */
+  /* Close it, or its descriptor if it has not begun. Nothing is under way. cut_off: so that the other side
+   * sees that what was sent is not whole. */
   void (*close)(struct stream *s);
+  void (*cut_off)(struct stream *s);
 };
 
 extern const struct transport plain_transport;

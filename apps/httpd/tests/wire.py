@@ -140,6 +140,11 @@ def read_all(s):
 RESET = b"ConnectionResetError"
 
 
+def is_cut_off(stream):
+    """Whether it ends as what has not come whole: by a reset, or without TLS's own end."""
+    return stream.endswith((RESET, b"Truncated") if certificate else RESET)
+
+
 def reset(s):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.close()
@@ -343,6 +348,7 @@ def test_slow(program, root):
         stuck.sendall(GET % b"/large")
         check("a client that takes nothing is given up",
               until(lambda: server.status()["timeouts"] == 3))
+        check("and sees that it has not got all", is_cut_off(read_all(stuck)))
         stuck.close()
         check("no descriptor is left", until(lambda: server.descriptors() == before),
               f"{server.descriptors()} not {before}")
@@ -401,6 +407,7 @@ def test_truncated(program, root):
             rest = read_all(s)
         check("a file that shrinks while it is sent ends the connection",
               head.startswith(b"HTTP/1.1 200 ") and len(rest) < 64 << 20)
+        check("as one that was cut off", is_cut_off(rest), f"{rest[-40:]}")
         check("which is counted", until(lambda: server.status()["truncated"] == 1))
         check("and it still serves", server.get("/a.txt")[2] == b"0123456789")
     file.unlink()
@@ -518,6 +525,7 @@ def test_stop(program, root):
         check("a client that takes nothing does not hold it up",
               until(lambda: server.process.poll() is not None))
     check("it is cut off", "1 connections cut off" in server.errors(), server.errors())
+    check("and sees that", is_cut_off(read_all(stuck)))
     stuck.close()
 
 
