@@ -35,7 +35,6 @@ struct probe {
   uint64_t asked_ns;
   size_t size; /* of the question */
   int result;
-  bool has_begun_tls;
   bool hung_up; /* the server has closed, and not answered */
   char bytes[PROXY_OUT_MAX + PROBE_QUESTION_MAX];
 };
@@ -145,8 +144,7 @@ static bool probe_is_secure(struct probe *self) {
     self->tls = self->secure.tls;
     return true;
   }
-  gate_connect_failed(self->gate,
-                      self->has_begun_tls ? self->secure.why : volt_strerror(self->result));
+  gate_connect_failed(self->gate, self->secure.why);
   probe_close(self);
   return false;
 }
@@ -166,11 +164,7 @@ static int probe_poll(volt_task *t, volt_ctx *ctx) {
       continue;
     }
     if (secure_is_wanted(g)) {
-      self->size = secure_header(g, self->bytes);
-      if (self->size > 0) VOLT_AWAIT_RESULT(self, self->result, probe_ask(self));
-      self->has_begun_tls = self->result == VOLT_OK;
-      if (self->has_begun_tls)
-        VOLT_AWAIT_RESULT(self, self->result, secure_future(&self->secure, g, &self->fd));
+      VOLT_AWAIT_RESULT(self, self->result, secure_probe_future(&self->secure, g, &self->fd));
       if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
       if (!probe_is_secure(self)) continue;
     }

@@ -71,7 +71,7 @@ static int secure_refused(struct secure *s, int result) {
   }
 }
 
-/* ---- the question ---- */
+/* ---- the header, and the question ---- */
 
 static bool secure_has_to_ask(const struct secure *s) {
   const struct gate_settings *settings = gate_settings(s->gate);
@@ -80,6 +80,18 @@ static bool secure_has_to_ask(const struct secure *s) {
 
 static volt_future *secure_within(struct secure *s, volt_future *f) {
   return volt_timeout_future(&s->timeout, f, volt_rt_timers(s->gate->rt), s->deadline_ns);
+}
+
+static volt_future *secure_send_header(struct secure *s) {
+  return secure_within(s, volt_fd_send_future(&s->op.plain, s->fd, s->header, s->header_size, 0));
+}
+
+static int secure_sent_header(struct secure *s) {
+  if (s->result == VOLT_ETIMEDOUT)
+    return secure_failed(s, s->result, "no PROXY header could be sent within connect-timeout");
+  if (s->result != VOLT_OK)
+    return secure_failed_of(s, s->result, "PROXY header", volt_strerror(s->result));
+  return VOLT_OK;
 }
 
 static volt_future *secure_ask(struct secure *s) {
@@ -150,6 +162,12 @@ static void secure_discard(struct secure *s) {
 static int secure_run(volt_async *a, volt_ctx *ctx) {
   struct secure *self = volt_container_of(a, struct secure, async);
   VOLT_ASYNC_BEGIN(self);
+  if (self->header_size > 0) {
+    VOLT_AWAIT_RESULT(self, self->result, secure_send_header(self));
+    if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
+    self->result = secure_sent_header(self);
+    if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  }
   if (secure_has_to_ask(self)) {
     VOLT_AWAIT_RESULT(self, self->result, secure_ask(self));
     if (self->result == VOLT_OK) VOLT_AWAIT_RESULT(self, self->result, secure_hear(self));
@@ -173,4 +191,10 @@ volt_future *secure_future(struct secure *s, struct gate *g, volt_fd *fd) {
   s->fd = fd;
   s->deadline_ns = timeout_ns ? volt_rt_now_ns(g->rt) + timeout_ns : VOLT_NO_DEADLINE;
   return volt_async_future(&s->async, secure_run);
+}
+
+volt_future *secure_probe_future(struct secure *s, struct gate *g, volt_fd *fd) {
+  volt_future *f = secure_future(s, g, fd);
+  s->header_size = secure_header(g, s->header);
+  return f;
 }

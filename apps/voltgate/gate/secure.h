@@ -24,6 +24,8 @@ struct secure {
   volt_timeout timeout;
   uint64_t deadline_ns;
   int result;
+  size_t header_size; /* 0: it was sent, or there is none */
+  char header[PROXY_OUT_MAX];
   char letter;
   char why[SECURE_WHY]; /* why it has failed, in words */
 };
@@ -43,5 +45,9 @@ const char *secure_name(const struct gate_settings *settings, char to[256]);
  * Returns a future: polls as VOLT_OK: s->tls is the stream over *fd; VOLT_ECANCELED; else s->why says why
  *   not. Unless VOLT_OK, *fd is to be closed. */
 volt_future *secure_future(struct secure *s, struct gate *g, volt_fd *fd);
+
+/* The same of a connection that has no client: nothing was sent, and a PROXY header goes before all else, if the
+ * gate sends one. */
+volt_future *secure_probe_future(struct secure *s, struct gate *g, volt_fd *fd);
 
 #endif

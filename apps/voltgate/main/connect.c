@@ -10,7 +10,6 @@
 struct connect {
   struct gate *gate;
   volt_fd fd;
-  volt_op op;
   struct server_probe probe;
   struct secure secure;
 };
@@ -21,19 +20,9 @@ static bool connect_say(const struct connect *c, const char *words, FILE *to) {
   return to != stderr;
 }
 
-/* What TLS begins behind. */
-static int connect_send_header(struct connect *c) {
-  char header[PROXY_OUT_MAX];
-  size_t size = secure_header(c->gate, header);
-  return size == 0 ? (int)VOLT_OK
-                   : volt_future_wait(volt_fd_send_future(&c->op, &c->fd, header, size, 0));
-}
-
 static bool connect_by_tls(struct connect *c) {
   char words[64];
-  int result = connect_send_header(c);
-  if (result != VOLT_OK) return connect_say(c, volt_strerror(result), stderr);
-  result = volt_future_wait(secure_future(&c->secure, c->gate, &c->fd));
+  int result = volt_future_wait(secure_probe_future(&c->secure, c->gate, &c->fd));
   if (result != VOLT_OK) return connect_say(c, c->secure.why, stderr);
   snprintf(words, sizeof words, "connected, by %s", volt_tls_version(c->secure.tls));
   volt_tls_close(c->secure.tls);
@@ -50,19 +39,33 @@ static bool connect_to(struct connect *c) {
   return is_fine;
 }
 
-/* Of one gate: its certificates were read before, to say what is wrong with the files. */
+/* ---- all gates ---- */
+
+bool connect_read_certificates(struct certificates *out, const struct gate_settings *settings) {
+  char *wrong = certificates_read(out, settings);
+  if (!wrong) return true;
+  fprintf(stderr, "voltgate: gate %s: %s\n", settings->name, wrong);
+  free(wrong);
+  return false;
+}
+
 static bool connect_gate(volt_rt *rt, const struct gate_settings *settings) {
   struct certificates certificates;
+  if (!connect_read_certificates(&certificates, settings)) return false;
+  if (settings->protocol == PROTOCOL_PERMIT) {
+    certificates_drop(&certificates);
+    printf("gate %s: it has no server\n", settings->name);
+    return true;
+  }
   struct gate *gate = (struct gate *)aligned_alloc(64, (sizeof *gate + 63) / 64 * 64);
   bool is_fine = gate && gate_init(gate, NULL, rt, settings);
   if (is_fine) {
-    char *wrong = certificates_read(&certificates, settings);
-    free(wrong);
     gate_set_certificates(gate, &certificates);
     struct connect c = {.gate = gate};
     is_fine = connect_to(&c);
     gate_destroy(gate);
   } else {
+    certificates_drop(&certificates);
     fputs("voltgate: there is no memory\n", stderr);
   }
   free(gate);

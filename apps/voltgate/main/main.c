@@ -4,7 +4,6 @@
 
 #include "admin/admin.h"
 #include "config/command.h"
-#include "gate/certificates.h"
 #include "main/run.h"
 #include "run/command.h"
 #include "run/nearby.h"
@@ -16,10 +15,7 @@ static bool main_has_certificates(const struct settings *settings) {
   bool has_all = true;
   for (size_t i = 0; i < settings->gate_count; i++) {
     struct certificates certificates;
-    char *wrong = certificates_read(&certificates, &settings->gates[i]);
-    if (wrong) fprintf(stderr, "voltgate: gate %s: %s\n", settings->gates[i].name, wrong);
-    if (wrong) has_all = false;
-    free(wrong);
+    if (!connect_read_certificates(&certificates, &settings->gates[i])) has_all = false;
     certificates_drop(&certificates);
   }
   return has_all;
@@ -28,8 +24,7 @@ static bool main_has_certificates(const struct settings *settings) {
 static int main_check(const struct command *c) {
   struct settings settings;
   if (settings_read(&settings, c->argc, c->argv) != SETTINGS_RUN) return EXIT_WRONG;
-  bool is_fine = main_has_certificates(&settings);
-  if (is_fine && c->connects) is_fine = connect_to_servers(&settings);
+  bool is_fine = c->connects ? connect_to_servers(&settings) : main_has_certificates(&settings);
   settings_free(&settings);
   if (!is_fine) return EXIT_WRONG;
   puts("the configuration is fine");

@@ -203,6 +203,9 @@ listen = 127.0.0.1:0
 kinds = cores=1
 claim-period = 0
 """, gates=2)
+    done = subprocess.run([program(), "check", "--connect", "--config", gate.file], text=True, capture_output=True,
+                          timeout=LIMIT)
+    require(done.returncode == 0 and done.stdout.count(": it has no server\n") == 2, f"check --connect: {done}")
     context = ssl.create_default_context(cafile=certificate)
     context.check_hostname = False
     holder, waiter = (Client.of(context.wrap_socket(connect(gate.by_name["main"]))) for _ in range(2))

@@ -425,10 +425,10 @@ def test_wrong_options():
 
 def test_check_connects():
     """check --connect: connects, shakes hands, and says what the certificate lacks"""
-    def tried(options):
+    def tried(options, others=""):
         file = os.path.join(scratch(), "gate.ini")
         with open(file, "w") as f:
-            f.write(f"[gate main]\nlisten = 127.0.0.1:0\nto = 127.0.0.1:{server().port}\n"
+            f.write(f"{others}[gate main]\nlisten = 127.0.0.1:0\nto = 127.0.0.1:{server().port}\n"
                     f"protocol = postgres\n{options}\n")
         done = subprocess.run([program(), "check", "--connect", "--config", file], capture_output=True,
                               timeout=LIMIT)
@@ -440,6 +440,9 @@ def test_check_connects():
     require(code == 0 and "connected\n" in said, said)
     code, said = tried(f"server-ca = {root}\nserver-name = db.example")
     require(code == 2 and "is not for this name: db.example" in said, said)
+    key = server().kinds["good"][1]
+    code, said = tried(f"server-ca = {root}", f"[gate other]\nlisten = 127.0.0.1:0\nto = 127.0.0.1:1\nserver-ca = {key}\n")
+    require(code == 2 and "gate other: server-tls: root in " in said and "connected, by TLSv1.3" in said, said)
     try:
         server().show("expired")
         code, said = tried(f"server-ca = {root}")
