@@ -16,7 +16,8 @@ command -v python3 >/dev/null || { echo "skipped: there is no python3"; exit 77;
 scratch=$(mktemp -d)
 server=
 suites=() # that run
-trap 'kill -KILL $server "${suites[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
+names=()
+trap 'kill -KILL $server 2>/dev/null; kill "${suites[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # start OPTIONS...: leaves $server and $port.
 start() {
@@ -78,8 +79,12 @@ test_options() {
   stop
 }
 
+# Run as a suite, in a directory of its own.
 test_load() {
-  mkdir -p site
+  failures=0
+  trap 'kill -KILL $server 2>/dev/null' EXIT
+  mkdir -p "$VOLT_IO/site"
+  cd "$VOLT_IO" || exit 1
   head -c 1024 /dev/urandom >site/1k
   head -c 65536 /dev/urandom >site/64k
   start --hello --status --root site
@@ -123,6 +128,7 @@ test_load() {
     check "no answer was an error of the server" [ "$(status responses_5xx)" -eq 0 ]
   fi
   stop
+  [ "$failures" -eq 0 ]
 }
 
 # has_tls: whether the program has it; else it says what is left out.
@@ -138,10 +144,11 @@ has_tls() {
   fi
 }
 
-# Suites mostly wait for time limits of the server. So those of a back end run side by side, each with
-# servers of its own; what they say is printed in order.
-begin_suite() { # <script> [argument]...
-  python3 -B "$here/$1" "${@:2}" >"suite${#suites[@]}" 2>&1 &
+# Suites mostly wait for time limits of the server. So all run side by side, each with servers of its own;
+# what they say is printed in order.
+begin_suite() { # <name> <command> [argument]...
+  names+=("with VOLT_IO=$VOLT_IO: $1")
+  "${@:2}" >"suite${#suites[@]}" 2>&1 &
   suites+=("$!")
 }
 
@@ -149,6 +156,7 @@ end_suites() {
   local i
   for i in "${!suites[@]}"; do
     wait "${suites[i]}" || failures=$((failures + 1))
+    echo "${names[i]}"
     cat "suite$i"
   done
   suites=()
@@ -157,6 +165,7 @@ end_suites() {
 cd "$scratch" || exit 1
 
 test_options
+has_tls && tls=yes || tls=no
 for io in epoll uring; do
   export VOLT_IO=$io
   if ! start --status; then
@@ -168,15 +177,14 @@ for io in epoll uring; do
     continue
   fi
   stop
-  echo "with VOLT_IO=$io:"
-  begin_suite wire.py "$program"
-  if has_tls; then
-    begin_suite wire.py --tls "$program"
-    begin_suite https.py "$program"
+  if [ "$tls" = yes ]; then # the longest first
+    begin_suite "wire.py --tls" python3 -B "$here/wire.py" --tls "$program"
+    begin_suite https.py python3 -B "$here/https.py" "$program"
   fi
-  end_suites
-  test_load
+  begin_suite wire.py python3 -B "$here/wire.py" "$program"
+  begin_suite "under load" test_load
 done
+end_suites
 
 [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
 echo "all passed"

@@ -324,45 +324,55 @@ def test_cache(program, root):
 
 # ---- slow and broken clients ----
 
+def trickle(s):
+    """Send a byte of a field's name, again and again. Returns what is answered."""
+    end = time.monotonic() + LONG
+    s.settimeout(0.1)
+    while time.monotonic() < end:
+        try:
+            s.sendall(b"a")
+            return s.recv(100)
+        except TimeoutError:
+            pass
+        except OSError:
+            break
+    return b""
+
+
 def test_slow(program, root):
-    with Server(program, "--root", root, "--request-s", "1", "--send-s", "1") as server:
+    """Each of them waits for a time limit of the server, so all wait at once."""
+    limits = ("--request-s", "1", "--send-s", "1")
+    with Server(program, "--root", root, *limits) as server, Server(program, "--root", root, "--idle-s", "2") as idle:
         before = server.descriptors()
-        with server.connect() as s:
-            s.sendall(b"GET / HTTP/1.1\r\n")
-            end, found = time.monotonic() + LONG, b""
-            s.settimeout(0.1)
-            while not found and time.monotonic() < end:  # a byte of a field's name, again and again
-                try:
-                    s.sendall(b"a")
-                    found = s.recv(100)
-                except TimeoutError:
-                    pass
-                except OSError:
-                    break
-        check("a head that trickles: 408", found.startswith(b"HTTP/1.1 408 "), f"{found!r}")
-        with server.connect() as s:
-            s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
-            check("a body that does not come: 408", read_all(s).startswith(b"HTTP/1.1 408 "))
-        check("these were timeouts", server.status()["timeouts"] == 2, f"{server.status()}")
-        stuck = server.connect(4096)
+        stuck, short, slow = server.connect(4096), server.connect(), server.connect()
+        silent, answered = idle.connect(), idle.connect()
         stuck.sendall(GET % b"/large")
-        check("a client that takes nothing is given up",
-              until(lambda: server.status()["timeouts"] == 3))
+        short.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+        silent.sendall(b"")  # with TLS: the handshake
+        answered.sendall(GET % b"/")
+        slow.sendall(b"GET / HTTP/1.1\r\n")
+        found = trickle(slow)
+        check("a head that trickles: 408", found.startswith(b"HTTP/1.1 408 "), f"{found!r}")
+        check("a body that does not come: 408", read_all(short).startswith(b"HTTP/1.1 408 "))
+        check("a client that takes nothing is given up, and these are timeouts",
+              until(lambda: server.status()["timeouts"] == 3), f"{server.status()}")
         check("and sees that it has not got all", is_cut_off(read_all(stuck)))
-        stuck.close()
+        for s in (stuck, short, slow):
+            s.close()
         check("no descriptor is left", until(lambda: server.descriptors() == before),
               f"{server.descriptors()} not {before}")
-    with Server(program, "--root", root, "--idle-s", "2") as server:
-        with server.connect() as s:
-            check("an idle connection is closed without a word", read_all(s) == b"")
+        check("an idle connection is closed without a word", read_all(silent) == b"")
+        answer = read_all(answered)
         for _ in range(LONG):  # this client may be late, too, and is closed without an answer
-            with server.connect() as s:
-                s.sendall(GET % b"/")
-                answer = read_all(s)
             if answer.startswith(b"HTTP/"):
                 break
+            with idle.connect() as s:
+                s.sendall(GET % b"/")
+                answer = read_all(s)
         check("so is one that was answered", statuses(answer) == ["200"], f"{answer!r}")
-        check("these are no timeouts", server.status()["timeouts"] == 0, f"{server.status()}")
+        check("these are no timeouts", idle.status()["timeouts"] == 0, f"{idle.status()}")
+        for s in (silent, answered):
+            s.close()
 
 
 def test_broken(program, root):
@@ -488,6 +498,12 @@ def test_memory(program, root):
 # ---- the end ----
 
 def test_stop(program, root):
+    late = Server(program, "--root", root, "--stop-s", "1")  # it waits for that beside the other
+    stuck = late.connect(4096)
+    stuck.sendall(GET % b"/large")
+    stuck.recv(200)
+    late.process.send_signal(signal.SIGINT)
+
     server = Server(program, "--root", root, "--stop-s", str(3 * LONG))
     idle, begun, slow = server.connect(), server.connect(), server.connect(4096)
     idle.sendall(GET % b"/a.txt")
@@ -516,15 +532,10 @@ def test_stop(program, root):
     for s in (idle, begun, slow):
         s.close()
 
-    server = Server(program, "--root", root, "--stop-s", "1")
-    stuck = server.connect(4096)
-    stuck.sendall(GET % b"/large")
-    stuck.recv(200)
-    server.process.send_signal(signal.SIGINT)
-    with server:
+    with late:
         check("a client that takes nothing does not hold it up",
-              until(lambda: server.process.poll() is not None))
-    check("it is cut off", "1 connections cut off" in server.errors(), server.errors())
+              until(lambda: late.process.poll() is not None))
+    check("it is cut off", "1 connections cut off" in late.errors(), late.errors())
     check("and sees that", is_cut_off(read_all(stuck)))
     stuck.close()
 
