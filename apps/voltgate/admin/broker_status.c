@@ -66,7 +66,8 @@ bool broker_status_put_clients(struct json *j, struct gate *gate, bool are_holde
   if (!gate->broker) return true;
   struct broker_seen *seen = (struct broker_seen *)malloc((shown > 0 ? shown : 1) * sizeof *seen);
   if (!seen) return false;
-  size_t count = broker_look(gate->broker, are_holders, seen, shown, &all);
+  struct broker_cursor at = {.order = 0};
+  size_t count = broker_look(gate->broker, are_holders, &at, seen, shown, &all);
   json_put_array(j, "permits");
   for (size_t i = 0; i < count; i++) {
     broker_status_put_client(j, gate->broker, &seen[i], are_holders, now_ns);

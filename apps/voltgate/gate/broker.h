@@ -1,5 +1,5 @@
 /* broker.h: the amounts of a permit gate: which clients hold how much, and which wait, in one FIFO. broker.c says
- * how. A request takes from its tenant's budget first, if its tenant has one, and then from the gate's. */
+ * how. A request counts at its tenant first, if its tenant has limits, and then it takes from the gate's budget. */
 #ifndef VOLTGATE_GATE_BROKER_H
 #define VOLTGATE_GATE_BROKER_H
 
@@ -12,38 +12,52 @@
 
 struct gate;
 
-enum broker_stand {
-  BROKER_IDLE,
-  BROKER_AT_TENANT, /* waits for its tenant's amounts */
-  BROKER_AT_GATE,   /* has these, and waits for the gate's */
-  BROKER_HOLDS,
-  BROKER_STANDS
+/* What its owner knows of a client. */
+enum broker_stand { BROKER_IDLE, BROKER_WAITS, BROKER_HOLDS };
+
+/* Where it is. */
+enum broker_where {
+  BROKER_NOWHERE, /* idle; or its request was refused while it was outside */
+  BROKER_OUTSIDE, /* waits until its tenant has as much, and no client can claim */
+  BROKER_AT_GATE, /* its tenant has that, and it is in the FIFO of the gate's budget */
+  BROKER_HOLDERS,
+  BROKER_PLACES
 };
+
+enum broker_outcome {
+  BROKER_GRANTED,
+  BROKER_QUEUED,
+  BROKER_BUSY,       /* it may not wait, and too little is free */
+  BROKER_FULL,       /* the queue has no place */
+  BROKER_IMPOSSIBLE, /* more than a limit of the gate */
+  BROKER_NEVER       /* more than a limit of its tenant */
+};
+
+struct broker_link {
+  struct broker_entry *next, *previous;
+};
+enum { BROKER_IN_ALL, BROKER_IN_TENANT, BROKER_LINKS };
 
 /* A client: a part of its session. The owner alone calls what has an entry, one at a time; others look
  * at it under the broker's lock. All-zero at first, then broker_entry_init(). */
 struct broker_entry {
-  struct broker_entry *next, *previous; /* among those that stand as it does, oldest first */
+  enum broker_stand stand; /* the owner's alone */
+  enum broker_where where; /* this and what follows: changed under the lock */
+  struct broker_link
+      links[BROKER_LINKS]; /* among those that are where it is; among those of its tenant outside */
+  uint64_t order;          /* in its list */
   struct broker_tenant *tenant; /* while it waits or holds; NULL: it has no limit of its own */
-  enum broker_stand stand;
-  volt_amounts amounts; /* that it asks for, or holds */
-  volt_future leaf;     /* its place in a FIFO */
-  volt_notify moved;    /* its place has changed */
-  uint32_t place;       /* how it stands among all that wait, from 1 on */
-  uint32_t told;        /* the place that its client knows; 0: none */
-  uint64_t id;          /* of its request */
-  uint64_t since_ns;    /* when it asked, or was granted */
-  bool has_peer;        /* pid, uid are known */
+  enum broker_outcome refusal;  /* while it waits, and is nowhere */
+  volt_amounts amounts;         /* that it asks for, or holds */
+  volt_future leaf;             /* its place in the gate's FIFO, once it is there */
+  volt_notify moved;            /* its place has changed, or where it is */
+  uint32_t place;               /* how it stands among all that wait, from 1 on */
+  uint32_t told;                /* the place that its client knows; 0: none */
+  uint64_t id;                  /* of its request */
+  uint64_t since_ns;            /* when it asked, or was granted */
+  bool has_peer;                /* pid, uid are known */
   uint32_t pid, uid;
   char label[PERMIT_LABEL_BYTES], command[PERMIT_COMMAND_BYTES];
-};
-
-/* A budget, and what a claim needs: all under the lock. */
-struct broker_pool {
-  volt_budget budget;
-  uint64_t limit[VOLT_BUDGET_KINDS]; /* as it was set; in force when no client can claim any more */
-  volt_amounts plug;                 /* held by the broker itself, so that nothing can be taken */
-  volt_amounts beyond;               /* claimed beyond what there is: given back first */
 };
 
 struct broker_list {
@@ -56,11 +70,12 @@ struct broker {
   uint32_t kinds;
   char names[VOLT_BUDGET_KINDS][PERMIT_KIND_BYTES];
   pthread_mutex_t lock; /* of all that follows */
-  struct broker_pool pool;
+  volt_budget budget;
   struct broker_tenant *tenants;
-  struct broker_list lists[BROKER_STANDS]; /* of BROKER_IDLE: none */
-  uint64_t ids;
-  bool is_claiming; /* clients can claim, and nothing can be taken */
+  struct broker_list lists[BROKER_PLACES]; /* of BROKER_NOWHERE: none */
+  uint64_t ids, orders;
+  uint32_t claims;  /* how often clients could claim: which of the tasks is the last */
+  bool is_claiming; /* clients can claim, and no request is let in */
   bool has_moved;   /* places have changed since they were numbered */
   bool is_ticking;  /* a task will number them */
 };
@@ -90,15 +105,6 @@ void broker_write(const struct broker *b, const volt_amounts *a, struct permit_a
 
 /* ---- of a client ---- */
 
-enum broker_outcome {
-  BROKER_GRANTED,
-  BROKER_QUEUED,
-  BROKER_BUSY,       /* it may not wait, and too little is free */
-  BROKER_FULL,       /* the queue has no place */
-  BROKER_IMPOSSIBLE, /* more than a limit of the gate */
-  BROKER_NEVER       /* more than a limit of its tenant */
-};
-
 void broker_entry_init(struct broker_entry *e);
 
 /* Ask for e->amounts, which are not all 0. Whatever is not BROKER_GRANTED or BROKER_QUEUED leaves it as it
@@ -111,9 +117,10 @@ enum broker_outcome broker_take(struct broker *b, struct broker_entry *e, bool m
  * the limit. Returns false: the time for that is over. */
 bool broker_claim(struct broker *b, struct broker_entry *e, uint64_t now_ns);
 
-/* While it is queued: the future to be polled. When it is ready: how it stands; BROKER_QUEUED: it has
- * moved on, and the future is a new one. Else as broker_take(). */
-volt_future *broker_future(struct broker_entry *e);
+/* While it is queued: the future to be polled; NULL: it has none yet, and e->moved says when to ask again.
+ * broker_ready(): how it stands, whenever one of both is ready; BROKER_QUEUED: ask for the future again. Else
+ * as broker_take(). */
+volt_future *broker_future(struct broker *b, struct broker_entry *e);
 enum broker_outcome broker_ready(struct broker *b, struct broker_entry *e, uint64_t now_ns,
                                  char why[BROKER_WHY]);
 
@@ -139,10 +146,16 @@ struct broker_seen {
   char label[PERMIT_LABEL_BYTES], command[PERMIT_COMMAND_BYTES], tenant[64];
 };
 
-/* Copy the oldest of those that hold, or wait, at most `room`. all: set to how many there are. Returns how
- * many were copied. */
-size_t broker_look(struct broker *b, bool are_holders, struct broker_seen *to, size_t room,
-                   size_t *all);
+/* The last client that broker_look() has copied; all-zero: none yet. */
+struct broker_cursor {
+  enum broker_where where;
+  uint64_t order;
+};
+
+/* Copy the oldest of those that hold, or wait, behind *at, at most `room`. Those of one call are seen at one
+ * moment. all: set to how many there are. Returns how many were copied. */
+size_t broker_look(struct broker *b, bool are_holders, struct broker_cursor *at,
+                   struct broker_seen *to, size_t room, size_t *all);
 
 struct broker_view {
   uint32_t kinds, holders, waiters;
@@ -150,33 +163,52 @@ struct broker_view {
   struct broker_kind_view {
     const char *name;
     uint64_t limit, held, free, excess;
-    uint32_t waiters; /* of the oldest VOLT_BUDGET_REACH that wait at the gate: that lack it */
+    uint32_t waiters; /* of the oldest VOLT_BUDGET_REACH that wait: that lack it */
   } of[VOLT_BUDGET_KINDS];
 };
 void broker_read_view(struct broker *b, struct broker_view *v);
 /* How many clients hold something. */
 uint32_t broker_holders(struct broker *b);
 
-/* ---- of broker.c and broker_queue.c ---- */
+/* ---- of the files of the broker; the lock is held ---- */
 
 struct broker_tenant {
   struct broker_tenant *next;
   char *name;
   uint32_t uid;
-  struct broker_pool pool;
+  volt_amounts limit, held; /* held: also by those that wait at the gate */
+  struct broker_list outside;
 };
 
 void broker_lock(struct broker *b);
 /* Starts the task that numbers places, if that is due. */
 void broker_unlock(struct broker *b);
 
-/* Give amounts back. The lock is held. */
-void broker_pool_release(struct broker *b, struct broker_pool *pool, const volt_amounts *amounts);
-/* Take them, also above the limit; while clients can claim. The lock is held. */
-void broker_pool_claim(struct broker *b, struct broker_pool *pool, const volt_amounts *amounts);
-/* The tenant of a request, if it has a limit of its own, or NULL. The lock is held. */
+/* The tenant of a request, if it has limits of its own, or NULL. */
 struct broker_tenant *broker_find_tenant(struct broker *b, const struct broker_entry *e);
-/* Number those that wait, and notify them. */
+
+/* Returns false: no memory for a new one, which has no limit of its own then. */
+bool broker_set_tenants(struct broker *b, const struct gate_settings *s);
+/* The first kind of which a tenant has less left than is asked for; or how many kinds there are. t: may be NULL,
+ * as in the next. */
+uint32_t broker_tenant_short(const struct broker *b, const struct broker_tenant *t,
+                             const volt_amounts *need);
+void broker_tenant_take(const struct broker *b, struct broker_tenant *t,
+                        const volt_amounts *amounts);
+/* Give it back to the tenant alone: no client is let in by that. */
+void broker_tenant_return(const struct broker *b, struct broker_tenant *t,
+                          const volt_amounts *amounts);
+/* What it lacks of its tenant's: as volt_budget_explain(). */
+void broker_explain_tenant(const struct broker *b, const struct broker_entry *e,
+                           char why[BROKER_WHY]);
+
+/* Let those into the gate's FIFO that wait outside and may go on: of a tenant, or of all. */
+void broker_let_in(struct broker *b, struct broker_tenant *t);
+void broker_let_all_in(struct broker *b);
+/* Refuse those outside that ask for more than a limit. */
+void broker_refuse_outside(struct broker *b);
+
+/* Number those that wait, and notify them. Takes the lock itself. */
 void broker_number_places(struct broker *b);
 
 #endif

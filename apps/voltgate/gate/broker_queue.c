@@ -1,4 +1,4 @@
-/* broker_queue.c: how a client of a permit gate takes, waits, and gives back; and what is seen of it.
+/* broker_queue.c: how a client of a permit gate takes, waits, and gives back.
  *
  * broker.c has the invariants. A future is polled for the first time under the lock, which takes its place
  * in the FIFO; that poll has no waker, and the session's own brings one.
@@ -7,6 +7,7 @@
  * 100 ms while clients wait and any has moved, numbers all in one go, and wakes those to which it makes a
  * difference: the place that a client knows is off by more than a 32nd. So those near the front hear of
  * each step, and one that comes as number n hears of it some 32 log(n) times. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,100 +16,166 @@
 
 /* ---- lists; the lock is held ---- */
 
-static void broker_unlink(struct broker *b, struct broker_entry *e) {
-  struct broker_list *l = &b->lists[e->stand];
-  *(e->previous ? &e->previous->next : &l->first) = e->next;
-  *(e->next ? &e->next->previous : &l->last) = e->previous;
+static void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which) {
+  struct broker_link *link = &e->links[which];
+  *(link->previous ? &link->previous->links[which].next : &l->first) = link->next;
+  *(link->next ? &link->next->links[which].previous : &l->last) = link->previous;
+  *link = (struct broker_link){NULL, NULL};
   l->count -= 1;
-  if (e->stand != BROKER_HOLDS) b->has_moved = true;
-  e->next = e->previous = NULL;
-  e->stand = BROKER_IDLE;
 }
 
-static void broker_link(struct broker *b, struct broker_entry *e, enum broker_stand stand) {
-  struct broker_list *l = &b->lists[stand];
-  e->stand = stand;
-  e->previous = l->last;
-  e->next = NULL;
-  *(l->last ? &l->last->next : &l->first) = e;
+static void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which) {
+  e->links[which] = (struct broker_link){NULL, l->last};
+  *(l->last ? &l->last->links[which].next : &l->first) = e;
   l->last = e;
   l->count += 1;
 }
 
-/* ---- to wait ---- */
+/* From where it is to another place. */
+static void broker_move(struct broker *b, struct broker_entry *e, enum broker_where where) {
+  bool is_outside = e->where == BROKER_OUTSIDE;
+  if (is_outside || e->where == BROKER_AT_GATE) b->has_moved = true;
+  if (is_outside && e->tenant) broker_list_remove(&e->tenant->outside, e, BROKER_IN_TENANT);
+  if (e->where != BROKER_NOWHERE) broker_list_remove(&b->lists[e->where], e, BROKER_IN_ALL);
+  e->where = where;
+  e->order = ++b->orders;
+  if (where != BROKER_NOWHERE) broker_list_add(&b->lists[where], e, BROKER_IN_ALL);
+  if (where == BROKER_OUTSIDE && e->tenant) {
+    broker_list_add(&e->tenant->outside, e, BROKER_IN_TENANT);
+  }
+}
+
+/* ---- words; the lock is held ---- */
+
+/* Whether a request is within the limits. Returns BROKER_QUEUED: it may wait. */
+static enum broker_outcome broker_judge(const struct broker *b, const struct broker_entry *e) {
+  for (uint32_t i = 0; i < b->kinds; i++) {
+    if (e->tenant && e->amounts.of[i] > e->tenant->limit.of[i]) return BROKER_NEVER;
+  }
+  for (uint32_t i = 0; i < b->kinds; i++) {
+    if (e->amounts.of[i] > volt_budget_limit(&b->budget, i)) return BROKER_IMPOSSIBLE;
+  }
+  return BROKER_QUEUED;
+}
+
+/* Whether other requests of its tenant come first, or it has too little left. */
+static bool broker_waits_for_tenant(const struct broker *b, const struct broker_entry *e) {
+  const struct broker_tenant *t = e->tenant;
+  return t && (t->outside.count > 0 || broker_tenant_short(b, t, &e->amounts) < b->kinds);
+}
+
+static enum broker_outcome broker_refuse(struct broker *b, struct broker_entry *e,
+                                         enum broker_outcome outcome, char why[BROKER_WHY]) {
+  bool is_tenant =
+      outcome == BROKER_NEVER || (outcome == BROKER_BUSY && broker_waits_for_tenant(b, e));
+  if (is_tenant) {
+    broker_explain_tenant(b, e, why);
+  } else if (volt_budget_explain(&b->budget, &e->amounts, why, BROKER_WHY) == VOLT_OK) {
+    snprintf(why, BROKER_WHY, "clients can still claim what they held");
+  }
+  e->tenant = NULL;
+  return outcome;
+}
+
+/* ---- to wait; the lock is held ---- */
+
+static void broker_tenant_give(struct broker *b, struct broker_tenant *t,
+                               const volt_amounts *amounts) {
+  if (!t) return;
+  broker_tenant_return(b, t, amounts);
+  broker_let_in(b, t);
+}
 
 /* A request has one number from its beginning to its end, in the order of arrival. */
 static void broker_give_id(struct broker *b, struct broker_entry *e) {
   if (e->id == 0) e->id = ++b->ids;
 }
 
-static void broker_join(struct broker *b, struct broker_entry *e, enum broker_stand stand) {
+static void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker_where where) {
   broker_give_id(b, e);
-  broker_link(b, e, stand);
+  e->stand = BROKER_WAITS;
+  broker_move(b, e, where);
   e->place = b->lists[BROKER_AT_GATE].count;
-  if (stand == BROKER_AT_TENANT) e->place += b->lists[BROKER_AT_TENANT].count;
-  if (stand == BROKER_AT_GATE && b->lists[BROKER_AT_TENANT].count > 0) b->has_moved = true;
+  if (where == BROKER_OUTSIDE) e->place += b->lists[BROKER_OUTSIDE].count;
+  if (where == BROKER_AT_GATE && b->lists[BROKER_OUTSIDE].count > 0) b->has_moved = true;
 }
 
 static void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns) {
   broker_give_id(b, e);
+  e->stand = BROKER_HOLDS;
   e->since_ns = now_ns;
   e->place = e->told = 0;
-  broker_link(b, e, BROKER_HOLDS);
+  broker_move(b, e, BROKER_HOLDERS);
 }
 
 static bool broker_has_place(const struct broker *b) {
-  uint32_t waiting = b->lists[BROKER_AT_TENANT].count + b->lists[BROKER_AT_GATE].count;
+  uint32_t waiting = b->lists[BROKER_OUTSIDE].count + b->lists[BROKER_AT_GATE].count;
   return waiting < atomic_load_explicit(&b->gate->queue_bound, memory_order_relaxed);
 }
 
-static enum broker_outcome broker_refuse(struct broker_pool *pool, const struct broker_entry *e,
-                                         enum broker_outcome outcome, char why[BROKER_WHY]) {
-  (void)volt_budget_explain(&pool->budget, &e->amounts, why, BROKER_WHY);
-  return outcome;
-}
-
-enum broker_wait {
-  BROKER_NOT,
-  BROKER_IF_PLACE,
-  BROKER_SURELY /* it has waited, and keeps its place */
-};
-
-/* Take from a budget, or wait there. Returns BROKER_GRANTED: it has that. */
-static enum broker_outcome broker_step(struct broker *b, struct broker_pool *pool,
-                                       struct broker_entry *e, enum broker_stand stand,
-                                       enum broker_wait wait, char why[BROKER_WHY]) {
+/* Begin the future of a place in the gate's FIFO. Returns VOLT_PENDING: it has one. */
+static int broker_queue(struct broker *b, struct broker_entry *e) {
   static const volt_waker none = {NULL, NULL};
-  int result = volt_budget_try_acquire(&pool->budget, &e->amounts);
-  if (result == VOLT_OK) return BROKER_GRANTED;
-  if (result == VOLT_EAGAIN && wait == BROKER_NOT) return broker_refuse(pool, e, BROKER_BUSY, why);
-  if (result == VOLT_EAGAIN && wait == BROKER_IF_PLACE && !broker_has_place(b)) {
-    return broker_refuse(pool, e, BROKER_FULL, why);
-  }
-  if (result == VOLT_EAGAIN) {
-    result =
-        volt_future_poll(volt_budget_acquire_future(&e->leaf, &pool->budget, &e->amounts), none);
-  }
-  if (result == VOLT_PENDING) {
-    broker_join(b, e, stand);
-    return BROKER_QUEUED;
-  }
-  if (result == VOLT_OK) return BROKER_GRANTED;
-  return broker_refuse(pool, e, stand == BROKER_AT_TENANT ? BROKER_NEVER : BROKER_IMPOSSIBLE, why);
+  return volt_future_poll(volt_budget_acquire_future(&e->leaf, &b->budget, &e->amounts), none);
 }
 
-/* It has its tenant's amounts, if it has a tenant. */
-static enum broker_outcome broker_step_to_gate(struct broker *b, struct broker_entry *e,
-                                               enum broker_wait wait, uint64_t now_ns,
-                                               char why[BROKER_WHY]) {
-  enum broker_outcome outcome = broker_step(b, &b->pool, e, BROKER_AT_GATE, wait, why);
-  if (outcome == BROKER_GRANTED) {
-    broker_grant(b, e, now_ns);
-  } else if (outcome != BROKER_QUEUED && e->tenant) {
-    broker_pool_release(b, &e->tenant->pool, &e->amounts);
-    e->tenant = NULL;
+/* It goes from outside into the FIFO. Its owner finds what the future says. */
+static void broker_let_one_in(struct broker *b, struct broker_entry *e) {
+  broker_tenant_take(b, e->tenant, &e->amounts);
+  broker_move(b, e, BROKER_AT_GATE);
+  (void)broker_queue(b, e); /* it may be granted at once: its future keeps that */
+  volt_notify_one(&e->moved);
+}
+
+void broker_let_in(struct broker *b, struct broker_tenant *t) {
+  struct broker_entry *e;
+  while (!b->is_claiming && (e = t->outside.first) != NULL) {
+    if (broker_tenant_short(b, t, &e->amounts) < b->kinds) return;
+    broker_let_one_in(b, e);
   }
-  return outcome;
+}
+
+void broker_let_all_in(struct broker *b) {
+  for (struct broker_entry *e = b->lists[BROKER_OUTSIDE].first, *next; e; e = next) {
+    next = e->links[BROKER_IN_ALL].next;
+    if (b->is_claiming) return;
+    if (e->tenant && e->tenant->outside.first != e) continue; /* one before it stays */
+    if (broker_tenant_short(b, e->tenant, &e->amounts) == b->kinds) broker_let_one_in(b, e);
+  }
+}
+
+void broker_refuse_outside(struct broker *b) {
+  for (struct broker_entry *e = b->lists[BROKER_OUTSIDE].first, *next; e; e = next) {
+    next = e->links[BROKER_IN_ALL].next;
+    e->refusal = broker_judge(b, e);
+    if (e->refusal == BROKER_QUEUED) continue;
+    broker_move(b, e, BROKER_NOWHERE);
+    volt_notify_one(&e->moved);
+  }
+}
+
+/* It may not go on to the gate yet. */
+static enum broker_outcome broker_stay_outside(struct broker *b, struct broker_entry *e,
+                                               bool may_wait, char why[BROKER_WHY]) {
+  if (!may_wait) return broker_refuse(b, e, BROKER_BUSY, why);
+  if (!broker_has_place(b)) return broker_refuse(b, e, BROKER_FULL, why);
+  broker_wait_at(b, e, BROKER_OUTSIDE);
+  return BROKER_QUEUED;
+}
+
+/* Its tenant has as much. */
+static enum broker_outcome broker_go_in(struct broker *b, struct broker_entry *e, bool may_wait,
+                                        char why[BROKER_WHY]) {
+  int result = volt_budget_try_acquire(&b->budget, &e->amounts);
+  if (result == VOLT_EAGAIN && !may_wait) return broker_refuse(b, e, BROKER_BUSY, why);
+  if (result == VOLT_EAGAIN && !broker_has_place(b)) return broker_refuse(b, e, BROKER_FULL, why);
+  if (result == VOLT_EAGAIN) result = broker_queue(b, e);
+  if (result != VOLT_OK && result != VOLT_PENDING) {
+    return broker_refuse(b, e, BROKER_IMPOSSIBLE, why);
+  }
+  broker_tenant_take(b, e->tenant, &e->amounts);
+  if (result == VOLT_PENDING) broker_wait_at(b, e, BROKER_AT_GATE);
+  return result == VOLT_PENDING ? BROKER_QUEUED : BROKER_GRANTED;
 }
 
 void broker_entry_init(struct broker_entry *e) {
@@ -117,30 +184,51 @@ void broker_entry_init(struct broker_entry *e) {
 
 enum broker_outcome broker_take(struct broker *b, struct broker_entry *e, bool may_wait,
                                 uint64_t now_ns, char why[BROKER_WHY]) {
-  enum broker_outcome outcome = BROKER_GRANTED;
-  enum broker_wait wait = may_wait ? BROKER_IF_PLACE : BROKER_NOT;
   broker_lock(b);
   e->tenant = broker_find_tenant(b, e);
   e->since_ns = now_ns;
   e->told = 0;
   e->id = 0;
-  if (e->tenant) outcome = broker_step(b, &e->tenant->pool, e, BROKER_AT_TENANT, wait, why);
-  if (outcome == BROKER_GRANTED) {
-    outcome = broker_step_to_gate(b, e, wait, now_ns, why);
-  } else if (outcome != BROKER_QUEUED) {
-    e->tenant = NULL;
+  enum broker_outcome outcome = broker_judge(b, e);
+  if (outcome != BROKER_QUEUED) {
+    outcome = broker_refuse(b, e, outcome, why);
+  } else if (b->is_claiming || broker_waits_for_tenant(b, e)) {
+    outcome = broker_stay_outside(b, e, may_wait, why);
+  } else {
+    outcome = broker_go_in(b, e, may_wait, why);
   }
+  if (outcome == BROKER_GRANTED) broker_grant(b, e, now_ns);
   broker_unlock(b);
   return outcome;
 }
 
+/* ---- claims ---- */
+
+/* Take what was claimed, also above the limit. Returns false: a client waits there, or it would be more than can be
+ * counted. The lock is held. */
+static bool broker_claim_at_gate(struct broker *b, const volt_amounts *amounts) {
+  uint64_t limits[VOLT_BUDGET_KINDS];
+  bool can = volt_budget_waiters(&b->budget) == 0;
+  for (uint32_t i = 0; i < b->kinds; i++) {
+    limits[i] = volt_budget_limit(&b->budget, i);
+    can = can && amounts->of[i] <= VOLT_BUDGET_MAX - volt_budget_held(&b->budget, i);
+  }
+  if (!can) return false;
+  for (uint32_t i = 0; i < b->kinds; i++) {
+    uint64_t all = volt_budget_held(&b->budget, i) + amounts->of[i];
+    if (all > limits[i]) volt_budget_set_limit(&b->budget, i, all);
+  }
+  int result = volt_budget_try_acquire(&b->budget, amounts);
+  for (uint32_t i = 0; i < b->kinds; i++) volt_budget_set_limit(&b->budget, i, limits[i]);
+  return result == VOLT_OK;
+}
+
 bool broker_claim(struct broker *b, struct broker_entry *e, uint64_t now_ns) {
   broker_lock(b);
-  bool is_claimed = b->is_claiming; /* R3 */
+  bool is_claimed = b->is_claiming && broker_claim_at_gate(b, &e->amounts); /* R3 */
   if (is_claimed) {
     e->tenant = broker_find_tenant(b, e);
-    if (e->tenant) broker_pool_claim(b, &e->tenant->pool, &e->amounts);
-    broker_pool_claim(b, &b->pool, &e->amounts);
+    broker_tenant_take(b, e->tenant, &e->amounts);
     e->id = 0;
     broker_grant(b, e, now_ns);
   }
@@ -148,28 +236,42 @@ bool broker_claim(struct broker *b, struct broker_entry *e, uint64_t now_ns) {
   return is_claimed;
 }
 
-volt_future *broker_future(struct broker_entry *e) {
-  return &e->leaf;
+/* ---- while it waits ---- */
+
+volt_future *broker_future(struct broker *b, struct broker_entry *e) {
+  broker_lock(b);
+  bool is_at_gate = e->where == BROKER_AT_GATE;
+  broker_unlock(b);
+  return is_at_gate ? &e->leaf : NULL;
+}
+
+/* How its place in the FIFO stands. The lock is held. */
+static enum broker_outcome broker_ready_at_gate(struct broker *b, struct broker_entry *e,
+                                                uint64_t now_ns, char why[BROKER_WHY]) {
+  static const volt_waker none = {NULL, NULL};
+  int result = volt_future_poll(&e->leaf, none);
+  if (result == VOLT_PENDING) return BROKER_QUEUED;
+  if (result == VOLT_OK) {
+    broker_grant(b, e, now_ns);
+    return BROKER_GRANTED;
+  }
+  struct broker_tenant *t = e->tenant;
+  e->stand = BROKER_IDLE;
+  broker_move(b, e, BROKER_NOWHERE);
+  enum broker_outcome outcome = broker_refuse(b, e, BROKER_IMPOSSIBLE, why);
+  broker_tenant_give(b, t, &e->amounts);
+  return outcome;
 }
 
 enum broker_outcome broker_ready(struct broker *b, struct broker_entry *e, uint64_t now_ns,
                                  char why[BROKER_WHY]) {
-  static const volt_waker none = {NULL, NULL};
-  int result = volt_future_poll(&e->leaf, none);
-  if (result == VOLT_PENDING) return BROKER_QUEUED;
+  enum broker_outcome outcome = BROKER_QUEUED;
   broker_lock(b);
-  bool is_at_gate = e->stand == BROKER_AT_GATE;
-  enum broker_outcome outcome = BROKER_GRANTED;
-  broker_unlink(b, e);
-  if (result == VOLT_OK && is_at_gate) {
-    broker_grant(b, e, now_ns);
-  } else if (result == VOLT_OK) {
-    outcome = broker_step_to_gate(b, e, BROKER_SURELY, now_ns, why);
-  } else {
-    struct broker_pool *pool = is_at_gate ? &b->pool : &e->tenant->pool;
-    outcome = broker_refuse(pool, e, is_at_gate ? BROKER_IMPOSSIBLE : BROKER_NEVER, why);
-    if (is_at_gate && e->tenant) broker_pool_release(b, &e->tenant->pool, &e->amounts);
-    e->tenant = NULL;
+  if (e->where == BROKER_AT_GATE) {
+    outcome = broker_ready_at_gate(b, e, now_ns, why);
+  } else if (e->where == BROKER_NOWHERE) {
+    e->stand = BROKER_IDLE;
+    outcome = broker_refuse(b, e, e->refusal, why);
   }
   broker_unlock(b);
   return outcome;
@@ -178,27 +280,33 @@ enum broker_outcome broker_ready(struct broker *b, struct broker_entry *e, uint6
 void broker_leave(struct broker *b, struct broker_entry *e) {
   static const volt_waker none = {NULL, NULL};
   broker_lock(b);
-  bool is_at_gate = e->stand == BROKER_AT_GATE;
-  struct broker_pool *pool = is_at_gate ? &b->pool : &e->tenant->pool;
-  broker_unlink(b, e);
-  volt_future_cancel(&e->leaf);
-  bool is_granted = volt_future_poll(&e->leaf, none) == VOLT_OK; /* R1: a poll had returned it */
-  if (is_granted) broker_pool_release(b, pool, &e->amounts);
-  if (is_at_gate && e->tenant) broker_pool_release(b, &e->tenant->pool, &e->amounts);
+  struct broker_tenant *t = e->tenant;
+  bool is_at_gate = e->where == BROKER_AT_GATE, was_outside = e->where == BROKER_OUTSIDE;
+  broker_move(b, e, BROKER_NOWHERE);
+  e->stand = BROKER_IDLE;
   e->tenant = NULL;
+  if (is_at_gate) {
+    volt_future_cancel(&e->leaf);
+    bool is_granted = volt_future_poll(&e->leaf, none) == VOLT_OK; /* R1: a poll had returned it */
+    if (is_granted) volt_budget_release(&b->budget, &e->amounts);
+    broker_tenant_give(b, t, &e->amounts);
+  } else if (was_outside && t) {
+    broker_let_in(b, t); /* K6: it may have been the oldest */
+  }
   broker_unlock(b);
 }
 
 /* ---- to give back ---- */
 
 static void broker_release(struct broker *b, struct broker_entry *e, const volt_amounts *part) {
-  broker_pool_release(b, &b->pool, part);
-  if (e->tenant) broker_pool_release(b, &e->tenant->pool, part);
+  volt_budget_release(&b->budget, part);
+  broker_tenant_give(b, e->tenant, part);
 }
 
 void broker_give_all(struct broker *b, struct broker_entry *e) {
   broker_lock(b);
-  broker_unlink(b, e);
+  broker_move(b, e, BROKER_NOWHERE);
+  e->stand = BROKER_IDLE;
   broker_release(b, e, &e->amounts);
   e->tenant = NULL;
   broker_unlock(b);
@@ -233,8 +341,8 @@ void broker_number_places(struct broker *b) {
   uint32_t place = 0;
   broker_lock(b);
   b->has_moved = false;
-  for (int stand = BROKER_AT_GATE; stand >= BROKER_AT_TENANT; stand--) {
-    for (struct broker_entry *e = b->lists[stand].first; e; e = e->next) {
+  for (int where = BROKER_AT_GATE; where >= BROKER_OUTSIDE; where--) {
+    for (struct broker_entry *e = b->lists[where].first; e; e = e->links[BROKER_IN_ALL].next) {
       e->place = ++place;
       if (e->told != 0 && broker_is_news(e)) volt_notify_one(&e->moved);
     }
@@ -244,83 +352,9 @@ void broker_number_places(struct broker *b) {
 
 uint32_t broker_news(struct broker *b, struct broker_entry *e) {
   broker_lock(b);
-  bool is_waiting = e->stand == BROKER_AT_TENANT || e->stand == BROKER_AT_GATE;
+  bool is_waiting = e->where == BROKER_OUTSIDE || e->where == BROKER_AT_GATE;
   uint32_t place = is_waiting && broker_is_news(e) ? e->place : 0;
   if (place) e->told = place;
   broker_unlock(b);
   return place;
-}
-
-/* ---- to be looked at ---- */
-
-/* Kinds of which it asks for more than is free where it waits. */
-static uint32_t broker_lacks(const struct broker *b, const struct broker_entry *e) {
-  const volt_budget *budget = NULL;
-  uint32_t lacks = 0;
-  if (e->stand == BROKER_AT_GATE) budget = &b->pool.budget;
-  if (e->stand == BROKER_AT_TENANT) budget = &e->tenant->pool.budget;
-  for (uint32_t i = 0; budget && i < b->kinds; i++) {
-    if (e->amounts.of[i] > volt_budget_available(budget, i)) lacks |= 1u << i;
-  }
-  return lacks;
-}
-
-static void broker_see(const struct broker *b, const struct broker_entry *e, uint32_t place,
-                       struct broker_seen *to) {
-  *to = (struct broker_seen){.id = e->id,
-                             .since_ns = e->since_ns,
-                             .place = place,
-                             .pid = e->pid,
-                             .uid = e->uid,
-                             .has_peer = e->has_peer,
-                             .lacks = broker_lacks(b, e)};
-  broker_write(b, &e->amounts, &to->amounts);
-  memcpy(to->label, e->label, sizeof to->label);
-  memcpy(to->command, e->command, sizeof to->command);
-  snprintf(to->tenant, sizeof to->tenant, "%s", e->tenant ? e->tenant->name : "");
-}
-
-size_t broker_look(struct broker *b, bool are_holders, struct broker_seen *to, size_t room,
-                   size_t *all) {
-  size_t count = 0;
-  *all = 0;
-  broker_lock(b);
-  for (int stand = BROKER_STANDS - 1; stand > BROKER_IDLE; stand--) {
-    if ((stand == BROKER_HOLDS) != are_holders) continue;
-    *all += b->lists[stand].count;
-    const struct broker_entry *e = b->lists[stand].first;
-    for (; e && count < room; e = e->next, count++)
-      broker_see(b, e, (uint32_t)count + 1, &to[count]);
-  }
-  broker_unlock(b);
-  return count;
-}
-
-uint32_t broker_holders(struct broker *b) {
-  broker_lock(b);
-  uint32_t holders = b->lists[BROKER_HOLDS].count;
-  broker_unlock(b);
-  return holders;
-}
-
-void broker_read_view(struct broker *b, struct broker_view *v) {
-  volt_budget_state state;
-  broker_lock(b);
-  volt_budget_inspect(&b->pool.budget, &state);
-  *v = (struct broker_view){
-      .kinds = b->kinds,
-      .holders = b->lists[BROKER_HOLDS].count,
-      .waiters = b->lists[BROKER_AT_TENANT].count + b->lists[BROKER_AT_GATE].count,
-      .is_claiming = b->is_claiming};
-  for (uint32_t i = 0; i < b->kinds; i++) {
-    uint64_t limit = b->pool.limit[i];
-    uint64_t held = state.of[i].held - b->pool.plug.of[i] + b->pool.beyond.of[i];
-    v->of[i] = (struct broker_kind_view){.name = b->names[i],
-                                         .limit = limit,
-                                         .held = held,
-                                         .free = held < limit ? limit - held : 0,
-                                         .excess = held > limit ? held - limit : 0,
-                                         .waiters = state.of[i].waiters};
-  }
-  broker_unlock(b);
 }

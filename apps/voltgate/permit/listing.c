@@ -74,7 +74,8 @@ static void listing_add_clients(struct listing *l, struct broker *b, bool are_ho
     l->is_short = true;
     return;
   }
-  size_t count = broker_look(b, are_holders, seen, LISTING_MOST, &all);
+  struct broker_cursor at = {.order = 0};
+  size_t count = broker_look(b, are_holders, &at, seen, LISTING_MOST, &all);
   for (size_t i = 0; i < count; i++) listing_add_client(l, b, &seen[i], are_holders, now_ns);
   free(seen);
   if (all <= count) return;

@@ -35,7 +35,7 @@ static void taking_say_place(struct taking *self) {
 
 static void taking_select(struct taking *self) {
   struct session *s = self->body.session;
-  self->either[0] = broker_future(&self->entry);
+  self->either[0] = broker_future(taking_broker(self), &self->entry);
   self->either[1] = &self->notified;
   s->wait.permit =
       volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
@@ -131,16 +131,12 @@ static void taking_decide(struct taking *self, enum broker_outcome outcome, bool
 void taking_ready(struct taking *self) {
   struct session *s = self->body.session;
   char why[BROKER_WHY];
-  if (volt_select_winner(&self->select) == 1) {
-    taking_await_news(self);
-    taking_select(self);
-    taking_say_place(self);
-    return;
-  }
+  if (volt_select_winner(&self->select) == 1) taking_await_news(self);
   enum broker_outcome outcome =
       broker_ready(taking_broker(self), &self->entry, session_now_ns(s), why);
-  if (outcome == BROKER_QUEUED) { /* it has its tenant's, and waits for the gate's */
+  if (outcome == BROKER_QUEUED) {
     taking_select(self);
+    taking_say_place(self);
     return;
   }
   taking_forget_place(self);

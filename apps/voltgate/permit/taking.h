@@ -25,7 +25,7 @@ struct taking {
 };
 
 static inline bool taking_waits(const struct taking *self) {
-  return self->entry.stand == BROKER_AT_TENANT || self->entry.stand == BROKER_AT_GATE;
+  return self->entry.stand == BROKER_WAITS;
 }
 static inline bool taking_holds(const struct taking *self) {
   return self->entry.stand == BROKER_HOLDS;

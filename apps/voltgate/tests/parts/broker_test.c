@@ -1,0 +1,236 @@
+/* broker_test.c: the amounts of a permit gate without its sessions: in which order requests come to its FIFO, and what
+ * becomes of those that wait for their tenant. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/kinds.h"
+#include "gate/broker.h"
+#include "stage.h"
+#include "unit.h"
+
+enum { CLIENTS = 6 };
+
+struct set {
+  struct stage stage;
+  struct tenant_settings tenants[2];
+  struct broker *broker;
+  struct broker_entry of[CLIENTS];
+};
+
+static void begin(struct set *s, const char *kinds, const char *of_ci, const char *of_qa) {
+  const char *why;
+  memset(s, 0, sizeof *s);
+  stage_begin(&s->stage, 1);
+  struct gate_settings *g = &s->stage.settings;
+  g->protocol = PROTOCOL_PERMIT;
+  g->refuse = REFUSE_PERMIT;
+  g->to = NULL;
+  g->tenant_by = TENANT_BY_LABEL;
+  g->tenants = s->tenants;
+  g->tenant_count = 2;
+  s->tenants[0] = (struct tenant_settings){.name = (char *)"ci", .weight = 1, .cost = 1};
+  s->tenants[1] = (struct tenant_settings){.name = (char *)"qa", .weight = 1, .cost = 1};
+  assert_true(kinds_read(kinds, true, &g->kinds, &why));
+  assert_true(kinds_read(of_ci, false, &s->tenants[0].kinds, &why));
+  assert_true(kinds_read(of_qa, false, &s->tenants[1].kinds, &why));
+  stage_open(&s->stage);
+  s->broker = s->stage.gate->broker;
+  for (int i = 0; i < CLIENTS; i++) broker_entry_init(&s->of[i]);
+}
+
+/* All have left. */
+static void end(struct set *s) {
+  struct broker_view v;
+  for (int i = 0; i < CLIENTS; i++) {
+    if (s->of[i].stand == BROKER_WAITS) broker_leave(s->broker, &s->of[i]);
+    if (s->of[i].stand == BROKER_HOLDS) broker_give_all(s->broker, &s->of[i]);
+    volt_notify_destroy(&s->of[i].moved);
+  }
+  broker_read_view(s->broker, &v);
+  assert_int_equal(v.of[0].held, 0);
+  assert_int_equal(v.waiters, 0);
+  stage_end(&s->stage);
+}
+
+static enum broker_outcome take(struct set *s, int i, const char *label, uint64_t cores) {
+  char why[BROKER_WHY];
+  memset(&s->of[i].amounts, 0, sizeof s->of[i].amounts);
+  strcpy(s->of[i].label, label);
+  s->of[i].amounts.of[0] = cores;
+  return broker_take(s->broker, &s->of[i], true, 0, why);
+}
+
+static enum broker_outcome ready(struct set *s, int i) {
+  char why[BROKER_WHY];
+  return broker_ready(s->broker, &s->of[i], 0, why);
+}
+
+/* One release lets several in: they come to the gate in their order, and before whoever asks afterwards. */
+static void test_those_let_in_keep_their_order(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=4", "cores=2", "cores=4");
+  assert_int_equal(take(&s, 0, "ci", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED);
+  assert_int_equal(take(&s, 3, "ci", 1), BROKER_QUEUED);
+  assert_int_equal(s.of[2].where, BROKER_OUTSIDE);
+  assert_int_equal(take(&s, 4, "", 4), BROKER_QUEUED); /* for the gate: nothing passes it */
+  broker_give_all(s.broker, &s.of[0]);
+  assert_int_equal(take(&s, 5, "", 1), BROKER_QUEUED); /* before any of their tasks has run */
+  for (int i = 2; i < 6; i++) assert_int_equal(s.of[i].where, BROKER_AT_GATE);
+  broker_give_all(s.broker, &s.of[1]);
+  assert_int_equal(ready(&s, 4), BROKER_GRANTED);
+  broker_set_limit(s.broker, 0, 6); /* two are free */
+  assert_int_equal(ready(&s, 2), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 3), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 5), BROKER_QUEUED);
+  end(&s);
+}
+
+/* The oldest that is outside leaves: the next may fit. */
+static void test_the_oldest_outside_leaves(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=8", "cores=3", "cores=8");
+  assert_int_equal(take(&s, 0, "ci", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 2), BROKER_QUEUED);
+  assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED); /* it would fit, but is not the first */
+  assert_int_equal(take(&s, 3, "qa", 1), BROKER_GRANTED);
+  broker_leave(s.broker, &s.of[1]);
+  assert_int_equal(ready(&s, 2), BROKER_GRANTED);
+  end(&s);
+}
+
+/* A reload raises the limits of two tenants: their requests come in the order of arrival among both. */
+static void test_limits_of_tenants_change(void **state) {
+  static struct set s;
+  struct gate_settings more;
+  const char *why;
+  struct tenant_settings tenants[2];
+  (void)state;
+  begin(&s, "cores=4", "cores=1", "cores=1");
+  assert_int_equal(take(&s, 0, "ci", 1), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "qa", 1), BROKER_GRANTED);
+  assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED);
+  assert_int_equal(take(&s, 3, "qa", 1), BROKER_QUEUED);
+  assert_int_equal(take(&s, 4, "ci", 1), BROKER_QUEUED);
+  more = s.stage.settings;
+  memcpy(tenants, s.tenants, sizeof tenants);
+  more.tenants = tenants;
+  for (int i = 0; i < 2; i++) assert_true(kinds_read("cores=4", false, &tenants[i].kinds, &why));
+  assert_true(broker_set(s.broker, &more));
+  assert_int_equal(ready(&s, 2), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 3), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 4), BROKER_QUEUED); /* the gate has no more */
+  assert_int_equal(s.of[4].where, BROKER_AT_GATE);
+  end(&s);
+}
+
+/* A limit is lowered below what one asks for that waits for its tenant: the gate's, and its tenant's. */
+static void test_refused_while_outside(void **state) {
+  static struct set s;
+  struct gate_settings less;
+  struct tenant_settings tenants[2];
+  char why[BROKER_WHY];
+  const char *wrong;
+  (void)state;
+  begin(&s, "cores=4", "cores=3", "cores=4");
+  assert_int_equal(take(&s, 0, "ci", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 3), BROKER_QUEUED);
+  assert_int_equal(take(&s, 2, "ci", 2), BROKER_QUEUED);
+  assert_int_equal(take(&s, 3, "ci", 1), BROKER_QUEUED);
+  broker_set_limit(s.broker, 0, 2);
+  assert_int_equal(broker_ready(s.broker, &s.of[1], 0, why), BROKER_IMPOSSIBLE);
+  assert_string_equal(why, "cores: 3 asked for, the limit is 2");
+  assert_int_equal(s.of[1].stand, BROKER_IDLE);
+  assert_int_equal(ready(&s, 2), BROKER_QUEUED);
+  broker_set_limit(s.broker, 0, 4);
+  memcpy(tenants, s.tenants, sizeof tenants);
+  less = s.stage.settings;
+  less.tenants = tenants;
+  assert_true(kinds_read("cores=1", false, &tenants[0].kinds, &wrong));
+  assert_true(broker_set(s.broker, &less));
+  assert_int_equal(broker_ready(s.broker, &s.of[2], 0, why), BROKER_NEVER);
+  assert_string_equal(why, "cores: 2 asked for, the limit is 1");
+  assert_int_equal(take(&s, 4, "ci", 1), BROKER_QUEUED);
+  broker_give_all(s.broker, &s.of[0]);
+  assert_int_equal(ready(&s, 3), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 4), BROKER_QUEUED);
+  end(&s);
+}
+
+/* Refused, and it hangs up before it has seen that. */
+static void test_refused_and_leaves(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=4", "cores=3", "cores=4");
+  assert_int_equal(take(&s, 0, "ci", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 3), BROKER_QUEUED);
+  broker_set_limit(s.broker, 0, 2);
+  broker_leave(s.broker, &s.of[1]);
+  assert_int_equal(take(&s, 1, "ci", 1), BROKER_QUEUED); /* the gate has none */
+  assert_int_equal(s.of[1].where, BROKER_AT_GATE);
+  end(&s);
+}
+
+/* Any calls in any order: never above a limit of the gate or of a tenant; whoever is outside cannot go in; and what
+ * is at the gate is in the order of its requests, of each tenant. */
+static void is_right(struct set *s) {
+  uint64_t all = 0, of_ci = 0;
+  uint64_t left = 5;
+  const struct broker_entry *first = NULL;
+  for (int i = 0; i < CLIENTS; i++) {
+    const struct broker_entry *e = &s->of[i];
+    bool counts = e->where == BROKER_AT_GATE || e->where == BROKER_HOLDERS;
+    if (e->where == BROKER_HOLDERS) all += e->amounts.of[0];
+    if (counts && strcmp(e->label, "ci") == 0) of_ci += e->amounts.of[0];
+    if (e->where == BROKER_OUTSIDE && (!first || e->id < first->id)) first = e;
+    for (int k = 0; k < CLIENTS; k++) {
+      const struct broker_entry *o = &s->of[k];
+      bool are_both = e->where == BROKER_AT_GATE && o->where == BROKER_AT_GATE;
+      if (are_both && strcmp(e->label, o->label) == 0 && e->id < o->id) {
+        assert_true(e->order < o->order);
+      }
+    }
+  }
+  assert_true(all <= left && of_ci <= 3);
+  if (first) assert_true(first->amounts.of[0] > 3 - of_ci);
+}
+
+static void test_any_order(void **state) {
+  static struct set s;
+  (void)state;
+  for (uint32_t seed = 1; seed <= 50; seed++) {
+    uint32_t random = seed;
+    begin(&s, "cores=5", "cores=3", "cores=5");
+    for (int step = 0; step < 300; step++) {
+      random = random * 1664525 + 1013904223;
+      int i = (int)((random >> 24) % CLIENTS);
+      struct broker_entry *e = &s.of[i];
+      if (e->stand == BROKER_IDLE) {
+        (void)take(&s, i, random >> 20 & 1 ? "ci" : "", 1 + (random >> 12) % 3);
+      } else if (e->stand == BROKER_HOLDS) {
+        broker_give_all(s.broker, e);
+      } else if (random >> 16 & 1) {
+        (void)ready(&s, i);
+      } else if (random >> 17 & 1) {
+        broker_leave(s.broker, e);
+      }
+      is_right(&s);
+    }
+    end(&s);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_those_let_in_keep_their_order),
+      cmocka_unit_test(test_the_oldest_outside_leaves),
+      cmocka_unit_test(test_limits_of_tenants_change),
+      cmocka_unit_test(test_refused_while_outside),
+      cmocka_unit_test(test_refused_and_leaves),
+      cmocka_unit_test(test_any_order),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
