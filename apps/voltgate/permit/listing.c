@@ -1,11 +1,17 @@
-/* listing.c: what a permit gate has, for a client that asks: kinds, those that hold, those that wait. */
+/* listing.c: what a permit gate has, for a client that asks: kinds, those that hold, those that wait.
+ *
+ * It is written in pieces: the next when the client has read the one before. So a client that does not read
+ * costs a piece. Clients of one piece are seen at one moment, and between two pieces they come and go. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "permit/taking.h"
 
-enum { LISTING_MOST = 1000 }; /* of those that hold, and of those that wait */
+enum {
+  LISTING_MOST = 1000, /* of those that hold, and of those that wait */
+  LISTING_PIECE = 16
+};
 
 /* Lines in memory that grows. */
 struct listing {
@@ -66,35 +72,48 @@ static void listing_add_client(struct listing *l, const struct broker *b,
   listing_add(l, &line);
 }
 
-static void listing_add_clients(struct listing *l, struct broker *b, bool are_holders,
+/* The next of those that hold, or wait. Returns whether these were the last. */
+static bool listing_add_clients(struct listing *l, struct taking *self, bool are_holders,
                                 uint64_t now_ns) {
-  size_t all;
-  struct broker_seen *seen = (struct broker_seen *)malloc(LISTING_MOST * sizeof *seen);
-  if (!seen) {
-    l->is_short = true;
-    return;
-  }
-  struct broker_cursor at = {.order = 0};
-  size_t count = broker_look(b, are_holders, &at, seen, LISTING_MOST, &all);
+  struct broker *b = self->body.session->gate->broker;
+  struct broker_seen seen[LISTING_PIECE];
+  size_t all, room = LISTING_MOST - self->listed;
+  if (room > LISTING_PIECE) room = LISTING_PIECE;
+  size_t count = broker_look(b, are_holders, &self->cursor, seen, room, &all);
   for (size_t i = 0; i < count; i++) listing_add_client(l, b, &seen[i], are_holders, now_ns);
-  free(seen);
-  if (all <= count) return;
+  self->listed += (uint32_t)count;
+  if (count == LISTING_PIECE) return false;
   struct permit_text line = {.size = 0};
-  permits_say(&line, "more %s=%zu", are_holders ? "holders" : "waiters", all - count);
-  listing_add(l, &line);
+  if (self->listed == LISTING_MOST && all > LISTING_MOST) {
+    permits_say(&line, "more %s=%zu", are_holders ? "holders" : "waiters", all - LISTING_MOST);
+    listing_add(l, &line);
+  }
+  return true;
+}
+
+static void listing_next(struct taking *self, enum listing_part part) {
+  self->listing = part;
+  self->listed = 0;
+  self->cursor = (struct broker_cursor){.order = 0};
 }
 
 void taking_list(struct taking *self) {
+  listing_next(self, LISTING_KINDS);
+}
+
+void taking_list_piece(struct taking *self) {
   struct session *s = self->body.session;
-  struct broker *b = s->gate->broker;
   struct listing l = {.size = 0};
   struct permit_text end = {.size = 0};
-  uint64_t now_ns = session_now_ns(s);
-  listing_add_kinds(&l, b);
-  listing_add_clients(&l, b, true, now_ns);
-  listing_add_clients(&l, b, false, now_ns);
-  permits_say(&end, "end");
-  listing_add(&l, &end);
+  bool are_holders = self->listing != LISTING_WAITERS;
+  if (self->listing == LISTING_KINDS) listing_add_kinds(&l, s->gate->broker);
+  if (self->listing == LISTING_KINDS) listing_next(self, LISTING_HOLDERS);
+  bool is_last = listing_add_clients(&l, self, are_holders, session_now_ns(s));
+  if (is_last) listing_next(self, are_holders ? LISTING_WAITERS : LISTING_NONE);
+  if (self->listing == LISTING_NONE) {
+    permits_say(&end, "end");
+    listing_add(&l, &end);
+  }
   int result = l.is_short ? VOLT_ENOMEM : link_send(&s->client, l.bytes, l.size);
   s->down += l.size;
   free(l.bytes);

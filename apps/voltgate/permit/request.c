@@ -24,9 +24,10 @@ static void taking_stands(struct taking *self, enum client_state state, uint64_t
 
 /* ---- it waits ---- */
 
-static void taking_say_place(struct taking *self) {
+void taking_say_place(struct taking *self) {
   struct permit_text line = {.size = 0};
-  if (link_is_full(&self->body.session->client)) return;
+  self->owes_place = link_is_full(&self->body.session->client);
+  if (self->owes_place) return;
   uint32_t place = broker_news(taking_broker(self), &self->entry);
   if (place == 0) return;
   permits_say(&line, "queued %" PRIu32, place);
@@ -48,6 +49,7 @@ static void taking_await_news(struct taking *self) {
 /* Nothing of its place is waited for any more, but the place itself. */
 static void taking_forget_place(struct taking *self) {
   struct session *s = self->body.session;
+  self->owes_place = false;
   s->wait.armed &= (uint8_t)~SESSION_PERMIT;
   volt_future_cancel(&self->select.future);
   volt_future_cancel(&self->notified);
@@ -268,6 +270,7 @@ static void taking_pong(struct taking *self) {
 }
 
 void taking_do(struct taking *self, const struct permit_request *r) {
+  if (r->word != PERMIT_NOTHING) self->rests_ns = session_now_ns(self->body.session);
   switch (r->word) {
     case PERMIT_NOTHING: break;
     case PERMIT_HELLO: taking_hello(self, r->version); break;

@@ -91,15 +91,34 @@ static void taking_look_at_rest(struct taking *self) {
   if (idle_ns && session_now_ns(s) >= self->rests_ns + idle_ns) session_refuse(s, REASON_IDLE);
 }
 
+/* What is kept for it, and what was put off while it did not read. */
+static void taking_catch_up(struct taking *self) {
+  struct session *s = self->body.session;
+  if (link_is_full(&s->client) && link_flush(&s->client) != VOLT_OK) {
+    session_end(s, SESSION_BY_CLIENT);
+  }
+  if (self->owes_place && s->ending == SESSION_GOES_ON) taking_say_place(self);
+}
+
+static bool taking_can_list(const struct taking *self) {
+  const struct session *s = self->body.session;
+  return self->listing != LISTING_NONE && s->ending == SESSION_GOES_ON && !link_is_full(&s->client);
+}
+
+/* All lines that are there. */
+static void taking_do_lines(struct taking *self) {
+  do {
+    while (taking_can_list(self)) taking_list_piece(self);
+  } while (self->listing == LISTING_NONE && taking_do_line(self));
+}
+
 /* Returns true: the session ends. */
 static bool taking_round(struct taking *self) {
   struct session *s = self->body.session;
   self->may_have_more = false;
-  if (link_is_full(&s->client) && link_flush(&s->client) != VOLT_OK) {
-    session_end(s, SESSION_BY_CLIENT);
-  }
+  taking_catch_up(self);
   for (int i = 0; s->ending == SESSION_GOES_ON; i++) {
-    while (taking_do_line(self)) continue;
+    taking_do_lines(self);
     if (s->ending != SESSION_GOES_ON || link_is_full(&s->client)) break;
     self->may_have_more = i == TAKING_ROUNDS;
     if (self->may_have_more || !taking_receive(self)) break;
@@ -172,8 +191,11 @@ static bool taking_begin(struct taking *self) {
     snprintf(self->user, sizeof self->user, "%u", peer.uid);
     s->user = self->user;
   }
-  const struct user_set *users = &gate_settings(s->gate)->allowed;
-  if (!peer_is_allowed(&s->client.fd, self->has_peer ? &peer : NULL, users)) {
+  const struct gate_settings *settings = gate_settings(s->gate);
+  if (!self->has_peer && settings->tenant_by == TENANT_BY_USER) {
+    s->why = "tenants are users here, and whose process this is, is only known at a unix socket";
+    session_refuse(s, REASON_WHO);
+  } else if (!peer_is_allowed(&s->client.fd, self->has_peer ? &peer : NULL, &settings->allowed)) {
     session_refuse(s, REASON_WHO);
   }
   return s->ending == SESSION_GOES_ON;

@@ -7,6 +7,9 @@
 #include "gate/broker.h"
 #include "session/session.h"
 
+/* What of a list is said next. */
+enum listing_part { LISTING_NONE, LISTING_KINDS, LISTING_HOLDERS, LISTING_WAITERS };
+
 struct taking {
   struct session_body body; /* first */
   struct broker_entry entry;
@@ -15,8 +18,12 @@ struct taking {
   volt_future *either[2]; /* branches of the select */
   uint64_t asked_ns, granted_ns;
   uint64_t deadline_ns; /* while it waits */
-  uint64_t rests_ns;    /* since when it neither holds nor waits */
-  bool may_have_more;   /* in its socket: other tasks run first */
+  uint64_t rests_ns;    /* since when it neither holds nor waits, nor has said a line */
+  enum listing_part listing;
+  uint32_t listed;             /* clients of that part */
+  struct broker_cursor cursor; /* the last of them */
+  bool owes_place;             /* its place was news when there was no room to say it */
+  bool may_have_more;          /* in its socket: other tasks run first */
   bool has_peer;
   char user[12]; /* its number, for the access log */
   uint16_t size; /* of bytes */
@@ -47,6 +54,8 @@ void taking_do(struct taking *self, const struct permit_request *r);
 void taking_unqueue(struct taking *self);
 /* Give back all that it holds. */
 void taking_give_all(struct taking *self);
+/* Say its place, if its client does not know it: now, or when there is room. */
+void taking_say_place(struct taking *self);
 /* What it waits for is ready. */
 void taking_ready(struct taking *self);
 /* It has waited too long. */
@@ -54,6 +63,8 @@ void taking_is_late(struct taking *self);
 
 /* ---- listing.c ---- */
 
+/* Begin a list, and say its next piece. Until it is done, no further line is read. */
 void taking_list(struct taking *self);
+void taking_list_piece(struct taking *self);
 
 #endif

@@ -151,7 +151,9 @@ static const char *permits_read_pair(struct permit_request *r, struct permit_res
   if (is_label || permits_is(key, key_size, "command")) {
     char *to = is_label ? r->label : r->command;
     size_t most = is_label ? sizeof r->label : sizeof r->command;
-    if (!(takes & TAKES_WORDS) || *to) return "label and command stand once, behind take or claim";
+    bool *has = is_label ? &r->has_label : &r->has_command;
+    if (!(takes & TAKES_WORDS) || *has) return "label and command stand once, behind take or claim";
+    *has = true;
     size = size < most ? size : most - 1;
     memcpy(to, value, size);
     to[size] = '\0';

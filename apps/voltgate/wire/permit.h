@@ -45,7 +45,7 @@ struct permit_request {
   enum permit_word word;
   uint64_t version; /* hello */
   struct permit_amounts amounts;
-  bool has_wait;
+  bool has_wait, has_label, has_command;
   uint64_t wait_ns; /* take; UINT64_MAX: for ever */
   char label[PERMIT_LABEL_BYTES], command[PERMIT_COMMAND_BYTES];
 };

@@ -6,6 +6,7 @@
 
 #include "config/kinds.h"
 #include "gate/broker.h"
+#include "session/session.h"
 #include "stage.h"
 #include "unit.h"
 
@@ -203,6 +204,18 @@ static void test_refusals_that_close(void **state) {
   stage_end(&s);
 }
 
+static void test_no_user_no_tenant(void **state) {
+  struct stage s;
+  (void)state;
+  begin(&s, "cores=1");
+  s.settings.tenant_by = TENANT_BY_USER;
+  stage_open(&s);
+  ends_with(&s, "",
+            "refused who: this user may not ask: tenants are users here, and whose process this is, "
+            "is only known at a unix socket\n");
+  stage_end(&s);
+}
+
 static void test_drain(void **state) {
   struct stage s;
   struct peer holder, waiter, idle;
@@ -232,6 +245,30 @@ static void test_drain(void **state) {
   stage_end(&s);
 }
 
+/* Each line is a sign that the client is there: only silence is rest. */
+static void test_who_asks_is_not_idle(void **state) {
+  struct stage s;
+  struct peer a;
+  (void)state;
+  begin(&s, "cores=1");
+  s.settings.idle_timeout_ns = STAGE_S;
+  stage_open(&s);
+  ask(&s, &a, "hello 1\n");
+  for (int i = 0; i < 3; i++) {
+    stage_pass(&s, 900 * STAGE_MS);
+    stage_send(&s, &a, i == 1 ? "list\n" : "ping\n");
+    assert_false(a.has_ended);
+  }
+  (void)heard(&s, &a);
+  stage_pass(&s, 900 * STAGE_MS);
+  stage_send(&s, &a, "\n"); /* says nothing */
+  stage_pass(&s, 100 * STAGE_MS);
+  HEARS(&s, &a, "refused timeout: idle for 1 s\n");
+  assert_true(a.has_ended);
+  stage_close(&s, &a);
+  stage_end(&s);
+}
+
 static void test_rest_has_an_end(void **state) {
   struct stage s;
   struct peer idle, holder, old;
@@ -255,6 +292,100 @@ static void test_rest_has_an_end(void **state) {
   stage_close(&s, &idle);
   stage_close(&s, &holder);
   stage_close(&s, &old);
+  stage_end(&s);
+}
+
+/* ---- who does not read ---- */
+
+/* Say so much that no answer has room any more. */
+static void fill(struct stage *s, struct peer *p, const char *line) {
+  static char words[16384];
+  words[0] = '\0';
+  while (strlen(words) + strlen(line) < 8000) strcat(words, line);
+  for (int i = 0; i < 100; i++) {
+    size_t n;
+    int result = volt_fd_try_send(&p->fd, words, strlen(words), 0, &n);
+    stage_run(s);
+    if (result == VOLT_EAGAIN || n < strlen(words)) return;
+  }
+  assert_true(false);
+}
+
+/* All that it is told. Returns the last line that begins so, in memory of its own. */
+static const char *last(struct stage *s, struct peer *p, const char *word) {
+  static char line[256], rest[256];
+  const char *at;
+  size_t size = 0;
+  line[0] = '\0';
+  while (*(at = heard(s, p))) {
+    for (; *at; at++) {
+      if (*at != '\n') {
+        if (size + 1 < sizeof rest) rest[size++] = *at;
+        continue;
+      }
+      rest[size] = '\0';
+      if (strncmp(rest, word, strlen(word)) == 0) strcpy(line, rest);
+      size = 0;
+    }
+  }
+  return line;
+}
+
+static void test_newest_place_is_said_late(void **state) {
+  struct stage s;
+  struct peer p[4];
+  (void)state;
+  begin(&s, "cores=1");
+  stage_open(&s);
+  for (int i = 0; i < 4; i++) ask(&s, &p[i], "take cores=1\n");
+  HEARS(&s, &p[3], "queued 3\n");
+  fill(&s, &p[3], "ping\n");
+  stage_close(&s, &p[1]);
+  stage_close(&s, &p[2]);
+  stage_pass(&s, STAGE_S); /* there is no room for "queued 1" */
+  assert_string_equal(last(&s, &p[3], "queued"), "queued 1");
+  stage_close(&s, &p[0]);
+  stage_close(&s, &p[3]);
+  stage_end(&s);
+}
+
+/* Bytes that are in memory because clients do not read. */
+static uint32_t kept_for_clients(struct stage *s) {
+  uint32_t kept = 0;
+  for (int i = 0; i < CLIENTS_SHARDS; i++) {
+    const struct client *client = s->gate->clients.shards[i].first; /* nothing runs */
+    for (; client; client = client->next) {
+      const struct session *one = volt_container_of(client, struct session, entry);
+      kept += one->client.kept_until - one->client.kept_from;
+    }
+  }
+  return kept;
+}
+
+/* A client that does not read its list costs a piece of it, and has all of it when it does. */
+static void test_list_in_pieces(void **state) {
+  enum { HOLDERS = 40 };
+  struct stage s;
+  static struct peer p[HOLDERS];
+  struct peer reader;
+  char label[200], words[256];
+  (void)state;
+  begin(&s, "cores=1000");
+  stage_open(&s);
+  memset(label, 'x', sizeof label);
+  label[PERMIT_LABEL_BYTES - 1] = '\0';
+  for (int i = 0; i < HOLDERS; i++) {
+    snprintf(words, sizeof words, "take cores=1 label=%s\n", label);
+    ask(&s, &p[i], words);
+  }
+  stage_connect(&s, &reader);
+  fill(&s, &reader, "list\n");
+  uint32_t kept = kept_for_clients(&s);
+  assert_true(kept > 0 && kept < 8000); /* the list has 12,000 */
+  assert_true(strncmp(last(&s, &reader, "holder"), "holder id=40 ", 13) == 0);
+  assert_int_equal(held(&s, 0), HOLDERS);
+  for (int i = 0; i < HOLDERS; i++) stage_close(&s, &p[i]);
+  stage_close(&s, &reader);
   stage_end(&s);
 }
 
@@ -601,6 +732,10 @@ int main(void) {
       cmocka_unit_test(test_refusals_that_close),
       cmocka_unit_test(test_drain),
       cmocka_unit_test(test_rest_has_an_end),
+      cmocka_unit_test(test_who_asks_is_not_idle),
+      cmocka_unit_test(test_newest_place_is_said_late),
+      cmocka_unit_test(test_list_in_pieces),
+      cmocka_unit_test(test_no_user_no_tenant),
       cmocka_unit_test(test_limits_change),
       cmocka_unit_test(test_tenants),
       cmocka_unit_test(test_claims),

@@ -138,6 +138,8 @@ static void each_is_refused_in_words(void **state) {
   wrong("take limit=1\n", "this is no key, and no name of a kind");
   wrong("take a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1\n", "there are more than 8 kinds");
   wrong("take a=1 label=x label=y\n", "label and command stand once, behind take or claim");
+  wrong("take a=1 label=\"\" label=x\n", "label and command stand once, behind take or claim");
+  wrong("take a=1 command= command=x\n", "label and command stand once, behind take or claim");
   wrong("give a=1 label=x\n", "label and command stand once, behind take or claim");
   wrong("take a=1 wait=1s wait=1s\n", "wait stands once, behind take");
   wrong("claim a=1 wait=1s\n", "wait stands once, behind take");
