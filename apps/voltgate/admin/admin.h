@@ -30,8 +30,8 @@ const char *admin_address(const struct admin *a);
 /* The socket that listens, for a later process that takes over. */
 int admin_number(const struct admin *a);
 
-/* That process has taken it: the path of a unix socket is not removed in the end. */
-void admin_keep_path(struct admin *a);
+/* Whether it is another process's, too: then the path of a unix socket is not removed in the end. */
+void admin_keep_path(struct admin *a, bool keeps);
 
 /* Stop to listen, end what is under way, free all. Blocks until a request that is at work on the
  * blocking pool has ended. a: NULL is fine. Threads: one, which is no worker. */

@@ -205,8 +205,8 @@ const char *admin_address(const struct admin *a) {
   return a->address;
 }
 
-void admin_keep_path(struct admin *a) {
-  a->is_passed_on = true;
+void admin_keep_path(struct admin *a, bool keeps) {
+  a->is_passed_on = keeps;
 }
 
 int admin_number(const struct admin *a) {

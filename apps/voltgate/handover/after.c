@@ -237,7 +237,7 @@ static void after_give_admin(struct handover *h) {
   const char *address = program_settings(p)->metrics;
   if (!p->admin || !after_takes(h, MESSAGE_OF_ADMIN, "", address)) return;
   h->admin = fcntl(admin_number(p->admin), F_DUPFD_CLOEXEC, 0);
-  admin_keep_path(p->admin);
+  admin_keep_path(p->admin, true);
   admin_stop(p->admin);
   p->admin = NULL;
 }

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "admin/admin.h"
 #include "config/command.h"
 #include "handover/state.h"
 #include "process/log.h"
@@ -165,6 +166,7 @@ char *handover_listen(struct handover *h, const char *path) {
   if (!h->path) return strdup("there is no memory");
   if (offer) {
     h->listener = offer->number;
+    h->is_passed_on = true; /* it is the other's, until that has said GO */
     offer->number = -1;
     return NULL;
   }
@@ -264,6 +266,12 @@ void before_forget_offers(struct handover *h) {
   h->inherited = NULL;
 }
 
+/* No other process listens there any more. */
+static void before_own_paths(struct handover *h) {
+  h->is_passed_on = false;
+  if (h->program->admin) admin_keep_path(h->program->admin, false);
+}
+
 char *handover_begin(struct handover *h) {
   if (!channel_is_open(&h->before)) return NULL;
   h->before.timeout_ms = -1;
@@ -272,6 +280,7 @@ char *handover_begin(struct handover *h) {
   }
   char *wrong = before_await_go(h);
   before_forget_offers(h);
+  if (!wrong) before_own_paths(h);
   if (wrong || !channel_is_open(&h->before)) return wrong;
   handover_set_state(h, HANDOVER_TAKES);
   log_notice(NULL, "taken over from process %ld", (long)h->before_pid);

@@ -280,6 +280,7 @@ static bool start_admin(struct program *p, const struct settings *settings) {
     return false;
   }
   if (number >= 0) handover_keep_admin(p->handover);
+  if (number >= 0) admin_keep_path(p->admin, true); /* until the process before has said GO */
   log_notice(NULL, "admin on %s", admin_address(p->admin));
   return true;
 }

@@ -81,6 +81,7 @@ char *listener_open(struct listener *l, volt_rt *rt, const char *gate, const cha
                     struct inheritance *from) {
   const char *why = NULL;
   *l = (struct listener){.number = listener_find_inherited(gate, text, from)};
+  l->is_lent = l->number >= 0; /* until this process accepts there */
   if (l->number < 0) {
     bool is_named = strncmp(text, "fd:", 3) == 0;
     why = is_named ? listener_take_named(l, text + 3, from) : listener_bind(l, rt, text);
@@ -96,13 +97,8 @@ char *listener_open(struct listener *l, volt_rt *rt, const char *gate, const cha
 void listener_close(struct listener *l) {
   if (l->number >= 0 && !l->is_accepting) close(l->number);
   l->number = -1;
-  if (l->path) unlink(l->path);
+  if (l->path && !l->is_lent) unlink(l->path);
   free(l->path);
   free(l->text);
   l->path = l->text = NULL;
-}
-
-void listener_keep_path(struct listener *l) {
-  free(l->path);
-  l->path = NULL;
 }

@@ -27,6 +27,7 @@ struct listener {
   char address[VOLT_ADDRESS_TEXT]; /* as it is: a port of 0 is resolved */
   int number;                      /* the socket; -1: closed */
   char *path;                      /* of a unix socket that is removed with it, or NULL */
+  bool is_lent;                    /* another process may listen there, too: the path stays */
   bool is_accepting;               /* its acceptor owns the socket */
   volt_group_member acceptor;
 };
@@ -36,10 +37,7 @@ struct listener {
 char *listener_open(struct listener *l, volt_rt *rt, const char *gate, const char *text,
                     struct inheritance *from);
 
-/* Close it, if no acceptor has it, and free what it has. The path is removed. */
+/* Close it, if no acceptor has it, and free what it has. The path is removed, if it is not lent. */
 void listener_close(struct listener *l);
-
-/* Its path stays: another process listens at it. */
-void listener_keep_path(struct listener *l);
 
 #endif

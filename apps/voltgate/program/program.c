@@ -94,14 +94,6 @@ void program_each_listener(struct program *p,
   pthread_mutex_unlock(&p->lock);
 }
 
-void program_keep_paths(struct program *p) {
-  pthread_mutex_lock(&p->lock);
-  for (struct site *s = p->first; s; s = s->next) {
-    for (size_t i = 0; i < s->listener_count; i++) listener_keep_path(s->listeners[i]);
-  }
-  pthread_mutex_unlock(&p->lock);
-}
-
 /* ---- its state ---- */
 
 const char *program_handing_words(const struct program *p) {

@@ -93,10 +93,6 @@ struct program_listener {
 void program_each_listener(struct program *p,
                            void (*visit)(void *arg, const struct program_listener *l), void *arg);
 
-/* Unix sockets stay where they are when this process closes its own: another one listens there.
- * Call it before program_drain(). Any thread. */
-void program_keep_paths(struct program *p);
-
 /* Settings hold from now on; the old ones are kept until the program ends. */
 void program_set_settings(struct program *p, struct settings *settings);
 

@@ -113,6 +113,7 @@ static int site_accept_at(struct site *s, struct listener *l) {
     return VOLT_ENOMEM;
   }
   l->is_accepting = true;
+  l->is_lent = false;
   result = volt_group_spawn_member(&s->acceptors, s->gate.rt, &a->task, &l->acceptor);
   if (result == VOLT_OK) {
     log_notice(s->gate.name, "listening on %s", l->address);
@@ -172,7 +173,7 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
 
 /* The socket stays open, if there is a descriptor for that. */
 static void site_pause_listener(struct listener *l) {
-  listener_keep_path(l);
+  l->is_lent = true;
   if (!l->is_accepting) return;
   int number = fcntl(l->number, F_DUPFD_CLOEXEC, 0);
   (void)volt_group_member_cancel(&l->acceptor); /* it closes its own */
