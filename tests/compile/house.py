@@ -372,7 +372,7 @@ ROOMS_OF_GATE = {  # from below: each names rooms above its own line only, so th
     "permit": "wire link config process gate session",
     "program": "config process gate cluster session",
     "admin": "wire config process gate cluster program",
-    "handover": "config process gate program admin",
+    "handover": "config process gate permit program admin",
     "run": "config process",
     "main": "config process gate cluster session program admin handover run",
 }

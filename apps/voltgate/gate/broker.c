@@ -123,8 +123,7 @@ static int broker_tick_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-/* claims: whose time is over. */
-static void broker_end_claims(struct broker *b, uint32_t claims) {
+void broker_end_claims(struct broker *b, uint32_t claims) {
   broker_lock(b);
   bool is_last = b->is_claiming && b->claims == claims;
   if (is_last) b->is_claiming = false;
@@ -164,6 +163,14 @@ static void broker_tick_start(struct broker *b) {
   pthread_mutex_unlock(&b->lock);
 }
 
+bool broker_begin_claims(struct broker *b, uint64_t period_ns) {
+  broker_lock(b);
+  b->is_claiming = true;
+  b->claims += 1;
+  broker_unlock(b);
+  return broker_spawn(b, broker_claims_poll, period_ns);
+}
+
 /* ---- life ---- */
 
 struct broker *broker_new(struct gate *g, const struct gate_settings *s) {
@@ -172,8 +179,6 @@ struct broker *broker_new(struct gate *g, const struct gate_settings *s) {
   if (!b) return NULL;
   b->gate = g;
   b->kinds = (uint32_t)s->kinds.count;
-  b->is_claiming = s->claim_period_ns != 0 && g->rt != NULL;
-  b->claims = 1;
   pthread_mutex_init(&b->lock, NULL);
   for (uint32_t i = 0; i < b->kinds; i++) {
     memcpy(b->names[i], s->kinds.of[i].kind, PERMIT_KIND_BYTES);
@@ -183,8 +188,8 @@ struct broker *broker_new(struct gate *g, const struct gate_settings *s) {
   for (uint32_t i = 0; i < b->kinds; i++) volt_budget_name_kind(&b->budget, i, b->names[i]);
   (void)volt_name(&b->budget, g->name); /* as many names as there is room for */
   bool is_whole = broker_set_tenants(b, s);
-  if (is_whole && b->is_claiming) {
-    is_whole = broker_spawn(b, broker_claims_poll, s->claim_period_ns);
+  if (s->claim_period_ns != 0 && g->rt != NULL) {
+    is_whole = is_whole && broker_begin_claims(b, s->claim_period_ns);
   }
   if (is_whole) return b;
   broker_free(b);

@@ -36,7 +36,7 @@ enum broker_outcome {
 struct broker_link {
   struct broker_entry *next, *previous;
 };
-enum { BROKER_IN_ALL, BROKER_IN_TENANT, BROKER_LINKS };
+enum { BROKER_IN_ALL, BROKER_IN_TENANT, BROKER_IN_STILL, BROKER_LINKS };
 
 /* A client: a part of its session. The owner alone calls what has an entry, one at a time; others look
  * at it under the broker's lock. All-zero at first, then broker_entry_init(). */
@@ -46,6 +46,7 @@ struct broker_entry {
   struct broker_link
       links[BROKER_LINKS]; /* among those that are where it is; among those of its tenant outside */
   uint64_t order;          /* in its list */
+  uint32_t stop;           /* while it stands still: since which stop */
   struct broker_tenant *tenant; /* while it waits or holds; NULL: it has no limit of its own */
   enum broker_outcome refusal;  /* while it waits, and is nowhere */
   volt_amounts amounts;         /* that it asks for, or holds */
@@ -74,6 +75,11 @@ struct broker {
   struct broker_tenant *tenants;
   struct broker_list lists[BROKER_PLACES]; /* of BROKER_NOWHERE: none */
   uint64_t ids, orders;
+  struct broker_list still; /* clients that do nothing more */
+  bool has_lost;            /* one of those has ended since */
+  atomic_bool is_stopped;   /* clients have to stand still: changed under the lock */
+  uint32_t stops,
+      passed; /* how often that was said; those that have stood still since are another process's */
   uint32_t claims;  /* how often clients could claim: which of the tasks is the last */
   bool is_claiming; /* clients can claim, and no request is let in */
   bool has_moved;   /* places have changed since they were numbered */
@@ -134,6 +140,45 @@ void broker_give_all(struct broker *b, struct broker_entry *e);
 
 /* The place that its client has to hear of now, or 0: it knows it. */
 uint32_t broker_news(struct broker *b, struct broker_entry *e);
+
+/* ---- another process takes over: broker_pass.c ---- */
+
+/* All clients have to stand still, and hear of that by news. */
+void broker_stop(struct broker *b);
+/* They go on; or, is_passed: another process has those that stand still. */
+void broker_go_on(struct broker *b, bool is_passed);
+
+static inline bool broker_is_stopped(const struct broker *b) {
+  /* relaxed: a client that does not see it yet is woken, and all else is looked at under the lock */
+  return atomic_load_explicit(&b->is_stopped, memory_order_relaxed);
+}
+
+/* Its task does nothing any more but to wait for news. Returns false: clients go on. */
+bool broker_stand_still(struct broker *b, struct broker_entry *e);
+bool broker_has_to_stand(struct broker *b, const struct broker_entry *e);
+/* It goes on, or ends. Returns true: another process has it. */
+bool broker_move_on(struct broker *b, struct broker_entry *e);
+
+/* Whether all clients stand still, and none of them has ended since. */
+bool broker_is_still(struct broker *b, bool *has_lost);
+
+/* The lock is held, and all stand still: call this for each, in the order in which they have to be adopted: those
+ * that hold, those that were granted something and do not know of it, those that wait, in the order of their places, and the
+ * others. is_waiting: also of those that do not know of their grant. Returns false: `each` has. */
+bool broker_each_still(struct broker *b,
+                       bool (*each)(void *arg, struct broker_entry *e, bool is_waiting), void *arg);
+
+/* The other process: what clients hold and wait for comes by the next function, and no request is let in until
+ * broker_end_adoption(). */
+void broker_begin_adoption(struct broker *b);
+/* As it held (also above a limit), or as the last that waits. id, since_ns: as they were. Returns false: it cannot hold
+ * as much. */
+bool broker_adopt(struct broker *b, struct broker_entry *e, enum broker_stand stand, uint64_t id,
+                  uint64_t since_ns);
+void broker_end_adoption(struct broker *b);
+
+/* Clients can claim, as after the start: those that were passed on have lost their connections. */
+void broker_claim_again(struct broker *b);
 
 /* ---- to be looked at: any thread ---- */
 
@@ -207,6 +252,20 @@ void broker_let_in(struct broker *b, struct broker_tenant *t);
 void broker_let_all_in(struct broker *b);
 /* Refuse those outside that ask for more than a limit. */
 void broker_refuse_outside(struct broker *b);
+
+/* What broker_pass.c has of broker_queue.c: take what was claimed; whether a request is within the limits; where it
+ * waits, or that it holds. */
+bool broker_claim_at_gate(struct broker *b, const volt_amounts *amounts);
+enum broker_outcome broker_judge(const struct broker *b, const struct broker_entry *e);
+void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker_where where);
+void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns);
+void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which);
+void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which);
+
+/* Clients can claim for this time from now on. Returns false: no memory for the task that ends it. */
+bool broker_begin_claims(struct broker *b, uint64_t period_ns);
+/* claims: which time is over. Takes the lock itself. */
+void broker_end_claims(struct broker *b, uint32_t claims);
 
 /* Number those that wait, and notify them. Takes the lock itself. */
 void broker_number_places(struct broker *b);

@@ -16,7 +16,7 @@
 
 /* ---- lists; the lock is held ---- */
 
-static void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which) {
+void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which) {
   struct broker_link *link = &e->links[which];
   *(link->previous ? &link->previous->links[which].next : &l->first) = link->next;
   *(link->next ? &link->next->links[which].previous : &l->last) = link->previous;
@@ -24,7 +24,7 @@ static void broker_list_remove(struct broker_list *l, struct broker_entry *e, un
   l->count -= 1;
 }
 
-static void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which) {
+void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which) {
   e->links[which] = (struct broker_link){NULL, l->last};
   *(l->last ? &l->last->links[which].next : &l->first) = e;
   l->last = e;
@@ -48,7 +48,7 @@ static void broker_move(struct broker *b, struct broker_entry *e, enum broker_wh
 /* ---- words; the lock is held ---- */
 
 /* Whether a request is within the limits. Returns BROKER_QUEUED: it may wait. */
-static enum broker_outcome broker_judge(const struct broker *b, const struct broker_entry *e) {
+enum broker_outcome broker_judge(const struct broker *b, const struct broker_entry *e) {
   for (uint32_t i = 0; i < b->kinds; i++) {
     if (e->tenant && e->amounts.of[i] > e->tenant->limit.of[i]) return BROKER_NEVER;
   }
@@ -91,7 +91,7 @@ static void broker_give_id(struct broker *b, struct broker_entry *e) {
   if (e->id == 0) e->id = ++b->ids;
 }
 
-static void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker_where where) {
+void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker_where where) {
   broker_give_id(b, e);
   e->stand = BROKER_WAITS;
   broker_move(b, e, where);
@@ -100,7 +100,7 @@ static void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker
   if (where == BROKER_AT_GATE && b->lists[BROKER_OUTSIDE].count > 0) b->has_moved = true;
 }
 
-static void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns) {
+void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns) {
   broker_give_id(b, e);
   e->stand = BROKER_HOLDS;
   e->since_ns = now_ns;
@@ -206,7 +206,7 @@ enum broker_outcome broker_take(struct broker *b, struct broker_entry *e, bool m
 
 /* Take what was claimed, also above the limit. Returns false: a client waits there, or it would be more than can be
  * counted. The lock is held. */
-static bool broker_claim_at_gate(struct broker *b, const volt_amounts *amounts) {
+bool broker_claim_at_gate(struct broker *b, const volt_amounts *amounts) {
   uint64_t limits[VOLT_BUDGET_KINDS];
   bool can = volt_budget_waiters(&b->budget) == 0;
   for (uint32_t i = 0; i < b->kinds; i++) {

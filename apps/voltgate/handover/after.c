@@ -18,6 +18,7 @@
 
 enum { AFTER_SAY_MS = 5000 };
 #define AFTER_READY_NS UINT64_C(60000000000) /* a successor that starts may look up names */
+#define AFTER_STOP_NS UINT64_C(10000000000)
 
 static uint64_t after_now_ns(const struct handover *h) {
   return volt_rt_now_ns(h->program->rt);
@@ -25,6 +26,7 @@ static uint64_t after_now_ns(const struct handover *h) {
 
 static void after_forget(struct handover *h) {
   channel_close(&h->after);
+  after_pass_forget(h);
   offers_clear(&h->offers);
   for (size_t i = 0; i < h->gate_count; i++) free(h->gates[i].name);
   free(h->gates);
@@ -57,10 +59,11 @@ static const char *after_busy(const struct handover *h) {
   return is_draining ? "it drains" : NULL;
 }
 
-/* What clients of a permit gate hold stays with this process. */
+/* A permit gate whose clients speak TLS, which stays with this process. */
 static const char *after_permit_gate(const struct handover *h) {
   for (const struct site *s = h->program->first; s; s = s->next) { /* control is held */
-    if (s->gate.broker && !s->is_over) return s->gate.name;
+    bool is_tls = gate_settings(&s->gate)->tls != TLS_MODE_OFF;
+    if (s->gate.broker && is_tls && !s->is_over) return s->gate.name;
   }
   return NULL;
 }
@@ -72,9 +75,8 @@ static void after_refuse_permit(struct handover *h) {
   pthread_mutex_unlock(&h->program->control);
   if (!name) return;
   snprintf(words, sizeof words,
-           "gate %s has protocol = permit: what its clients hold cannot be given to another "
-           "process; end this "
-           "process first, and its clients claim from the next what they hold",
+           "gate %s has protocol = permit and TLS: what clients hold over TLS cannot be given to "
+           "another process; end this process first, and they claim from the next what they hold",
            name);
   after_refuse(h, words);
 }
@@ -137,7 +139,7 @@ static bool after_send_offers(struct handover *h) {
   bool is_sent = true;
   for (size_t i = 0; i < offers->count; i++) {
     struct offer *o = &offers->all[i];
-    is_sent = is_sent && channel_send_number(&h->after, o->of, o->gate, o->text, o->number);
+    is_sent = is_sent && channel_send_number(&h->after, MESSAGE_LISTENER, o->of, o->gate, o->text, o->number);
     if (o->address) {
       is_sent = is_sent && channel_send(&h->after, MESSAGE_ADDRESS, 0, NULL, o->address);
     }
@@ -172,6 +174,11 @@ static const struct after_gate *after_find_gate(const struct handover *h, const 
     if (strcmp(h->gates[i].name, name) == 0) return &h->gates[i];
   }
   return NULL;
+}
+
+bool after_pass_has(const struct handover *h, const struct site *s) {
+  const struct after_gate *other = after_find_gate(h, s->gate.name);
+  return s->gate.broker && !s->is_ending && other && other->is_permit;
 }
 
 static bool after_takes(const struct handover *h, enum message_listener of, const char *gate,
@@ -220,7 +227,10 @@ static void after_give_gates(struct handover *h) {
   for (struct site *s = h->program->first; s; s = s->next) {
     if (s->is_ending) continue;
     const struct after_gate *other = after_find_gate(h, s->gate.name);
-    if (other && (other->leases || gate_lease(&s->gate))) {
+    if (other && other->is_permit != (s->gate.broker != NULL)) other = NULL; /* it is another one */
+    if (other && other->is_permit) {
+      site_pause(s, after_takes_listener, h); /* its clients stand still */
+    } else if (other && (other->leases || gate_lease(&s->gate))) {
       after_leave_gate(h, s, other->leases);
     } else if (other) {
       after_give_gate(h, s);
@@ -255,13 +265,13 @@ static void after_give_permits(struct handover *h) {
   }
 }
 
-/* Returns false: this process drains, or has a permit gate by now: nothing is taken over. */
+/* Returns false: this process drains, or not all clients of permit gates stand still: nothing is taken over. */
 static bool after_go(struct handover *h) {
   struct program *p = h->program;
   pthread_mutex_lock(&p->control);
   bool is_draining = atomic_load_explicit(&p->is_draining, memory_order_acquire);
-  bool has_permit_gate = after_permit_gate(h) != NULL; /* a reload has just brought it */
-  if (!is_draining && !has_permit_gate) {
+  bool is_whole = after_pass_is_whole(h); /* a reload may have brought a gate */
+  if (!is_draining && is_whole) {
     h->stage = AFTER_GIVES;
     h->after_ns = after_now_ns(h);
     h->after.timeout_ms = -1; /* there is no way back while the successor lives */
@@ -269,11 +279,11 @@ static bool after_go(struct handover *h) {
     after_give_gates(h);
   }
   pthread_mutex_unlock(&p->control);
-  if (is_draining || has_permit_gate) return false;
+  if (is_draining || !is_whole) return false;
   after_give_admin(h);
   h->is_passed_on = after_takes(h, MESSAGE_OF_HANDOVER, "", h->path);
   after_give_permits(h);
-  (void)channel_send(&h->after, MESSAGE_GO, 0, NULL, NULL);
+  if (channel_send(&h->after, MESSAGE_GO, 0, NULL, NULL)) after_pass_done(h);
   (void)systemd_main_pid((uint64_t)h->after_pid);
   log_line(LOG_INFO, NULL, "hands over to process %ld: accepts no more", (long)h->after_pid);
   return true;
@@ -286,13 +296,14 @@ static bool after_hear_gate(struct handover *h, const struct message *m) {
       (struct after_gate *)realloc(h->gates, (h->gate_count + 1) * sizeof *gates);
   if (!gates) return false;
   h->gates = gates;
-  gates[h->gate_count] = (struct after_gate){strdup(m->name), m->number == 0};
+  gates[h->gate_count] =
+      (struct after_gate){strdup(m->name), m->number == 0, m->kind == MESSAGE_PERMIT_GATE};
   h->gate_count += gates[h->gate_count].name != NULL;
   return true;
 }
 
 static bool after_hear_choice(struct handover *h, const struct message *m) {
-  if (m->kind == MESSAGE_GATE) return after_hear_gate(h, m);
+  if (m->kind == MESSAGE_GATE || m->kind == MESSAGE_PERMIT_GATE) return after_hear_gate(h, m);
   if (m->kind != MESSAGE_TAKES || m->number >= h->offers.count) return false;
   h->offers.all[m->number].is_taken = true;
   return true;
@@ -308,6 +319,30 @@ static bool after_hear_permits(struct handover *h, const struct message *m) {
   return false;
 }
 
+static void after_try_go(struct handover *h) {
+  if (!after_go(h)) after_refuse(h, "it drains, or not all clients of permit gates can go now");
+}
+
+static void after_hear_ready(struct handover *h) {
+  if (!after_pass_begin(h)) {
+    after_refuse(h, "there is no memory");
+  } else if (h->passes) {
+    h->stage = AFTER_STOPS;
+    h->after_ns = after_now_ns(h);
+  } else {
+    after_try_go(h);
+  }
+}
+
+/* Clients of permit gates are to stand still, and are sent when they do. */
+static void after_follow_stop(struct handover *h) {
+  if (h->stage != AFTER_STOPS && h->stage != AFTER_PASSES) return;
+  const char *why = h->stage == AFTER_STOPS ? after_pass_look(h) : NULL;
+  if (after_now_ns(h) - h->after_ns > AFTER_STOP_NS) why = "clients of permit gates cannot go now";
+  if (atomic_load_explicit(&h->program->is_draining, memory_order_acquire)) why = "it drains";
+  if (why) after_refuse(h, why);
+}
+
 static void after_hear(struct handover *h, const struct message *m) {
   if (h->stage == AFTER_HELLO) {
     after_hear_hello(h, m);
@@ -315,8 +350,12 @@ static void after_hear(struct handover *h, const struct message *m) {
     if (after_hear_permits(h, m)) return;
     log_line(LOG_ERROR, NULL, "what process %ld says makes no sense", (long)h->after_pid);
     h->after.is_deaf = true; /* it has permits until it ends */
-  } else if (m->kind == MESSAGE_READY) {
-    if (!after_go(h)) after_refuse(h, "it drains, or a reload has brought a permit gate");
+  } else if (h->stage == AFTER_OFFERED && m->kind == MESSAGE_READY) {
+    after_hear_ready(h);
+  } else if (h->stage == AFTER_PASSES && m->kind == MESSAGE_ADOPTED) {
+    after_try_go(h);
+  } else if (h->stage != AFTER_OFFERED) {
+    after_refuse(h, "that makes no sense");
   } else if (!after_hear_choice(h, m)) {
     after_refuse(h, "that makes no sense");
   }
@@ -352,6 +391,7 @@ void after_is_gone(struct handover *h) {
   for (struct given *g = h->given; g; g = g->next) {
     if (!g->giver.is_over) giver_take_back(&g->giver);
   }
+  after_pass_lost(h);
   after_forget(h);
   bool is_draining = atomic_load_explicit(&h->program->is_draining, memory_order_acquire);
   bool is_back = !h->after_leaves && !h->has_cut && !is_draining;
@@ -374,6 +414,7 @@ void after_look(struct handover *h) {
     result = CHANNEL_NOTHING;
   }
   if (h->stage == AFTER_GIVES || h->given) after_give_permits(h);
+  if (result == CHANNEL_NOTHING) after_follow_stop(h);
   if (h->stage == AFTER_NONE) return;
   bool is_late = h->stage != AFTER_GIVES && after_now_ns(h) - h->after_ns > AFTER_READY_NS;
   if (result == CHANNEL_ENDED) {

@@ -192,7 +192,8 @@ static bool before_say_ready(struct handover *h) {
   }
   for (struct site *s = h->program->first; s; s = s->next) {
     uint32_t limit = gate_lease(&s->gate) ? 0 : volt_sem_limit(&s->gate.permits);
-    is_said &= channel_send(&h->before, MESSAGE_GATE, limit, s->gate.name, NULL);
+    enum message_kind kind = s->gate.broker ? MESSAGE_PERMIT_GATE : MESSAGE_GATE;
+    is_said &= channel_send(&h->before, kind, limit, s->gate.name, NULL);
   }
   return is_said && channel_send(&h->before, MESSAGE_READY, 0, NULL, NULL);
 }
@@ -246,13 +247,15 @@ static char *before_await_go(struct handover *h) {
       log_line(LOG_WARN, NULL, "process %ld has ended before it had handed over",
                (long)h->before_pid);
       before_end(h);
+      before_adopt_claims(h);
       return NULL;
     }
     if (result == CHANNEL_NOTHING) return strdup("the process before does not answer");
     if (result != CHANNEL_MESSAGE) return strdup("what the process before says makes no sense");
     if (m.kind == MESSAGE_REFUSED) return strdup(m.text);
     if (m.kind == MESSAGE_GO) return NULL;
-    if (!before_hear(h, &m)) return strdup("what the process before says makes no sense");
+    if (before_adopt_hear(h, &m) || (!h->adopt_why && before_hear(h, &m))) continue;
+    return strdup(h->adopt_why ? h->adopt_why : "what the process before says makes no sense");
   }
 }
 
@@ -280,8 +283,10 @@ char *handover_begin(struct handover *h) {
   }
   char *wrong = before_await_go(h);
   before_forget_offers(h);
+  bool is_ours = !wrong && channel_is_open(&h->before);
+  before_adopt_end(h, is_ours);
   if (!wrong) before_own_paths(h);
-  if (wrong || !channel_is_open(&h->before)) return wrong;
+  if (!is_ours) return wrong;
   handover_set_state(h, HANDOVER_TAKES);
   log_notice(NULL, "taken over from process %ld", (long)h->before_pid);
   return NULL;

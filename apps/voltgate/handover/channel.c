@@ -64,11 +64,11 @@ bool channel_send(struct channel *c, enum message_kind kind, uint32_t count, con
   return channel_send_bytes(c, bytes, handover_message_write(bytes, kind, count, name, text));
 }
 
-bool channel_send_number(struct channel *c, enum message_listener of, const char *name,
-                         const char *text, int number) {
+bool channel_send_number(struct channel *c, enum message_kind kind, uint32_t count,
+                         const char *name, const char *text, int number) {
   unsigned char bytes[MESSAGE_MAX];
   volt_rights rights;
-  size_t size = handover_message_write(bytes, MESSAGE_LISTENER, of, name, text);
+  size_t size = handover_message_write(bytes, kind, count, name, text);
   if (volt_rights_put(&rights, bytes, size, &number, 1) != VOLT_OK) return false;
   for (;;) {
     ssize_t n = sendmsg(c->number, &rights.message, MSG_NOSIGNAL | MSG_DONTWAIT);

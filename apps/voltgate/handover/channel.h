@@ -31,8 +31,8 @@ static inline bool channel_is_open(const struct channel *c) {
  * false: it could not be sent. */
 bool channel_send(struct channel *c, enum message_kind kind, uint32_t count, const char *name,
                   const char *text);
-bool channel_send_number(struct channel *c, enum message_listener of, const char *name,
-                         const char *text, int number);
+bool channel_send_number(struct channel *c, enum message_kind kind, uint32_t count,
+                         const char *name, const char *text, int number);
 
 enum channel_result { CHANNEL_MESSAGE, CHANNEL_NOTHING, CHANNEL_ENDED, CHANNEL_WRONG };
 

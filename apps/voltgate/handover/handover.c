@@ -8,13 +8,18 @@
  * kernel's backlog, which belongs to the sockets, and so to both. That the two never accept at once
  * is what keeps the order of clients: those of the old queue are in the new queue before any other.
  *
+ * Clients of permit gates go to the new one with what they hold, between READY and GO (after_pass.c,
+ * before_adopt.c).
+ *
  * If one dies
  *   new, before READY       the old one has changed nothing
- *   new, after READY        the old one has kept the sockets. It accepts again, and the permits are its
- *                           own again. Clients of the new one are lost, as in any crash
+ *   new, before GO          clients of permit gates go on in the old one, as if nothing had been
+ *   new, after GO           the old one has kept the sockets. It accepts again, and the permits are its
+ *                           own again. Clients of the new one are lost, as in any crash; of permit gates, they claim
  *   new, by SIGTERM         it says LEAVES before; the old one accepts no more, and drains
  *   old, before it offers   the new one opens its listeners, as if there had been no other
  *   old, after it offered   the new one has copies of its listeners, and goes on alone
+ *   old, before GO          the same; its clients are lost, also those that were sent; of permit gates, they claim
  *   old, after GO           all permits are the new one's
  *   old, at its end         the same: the end of its socket is how it says so
  * A process never closes the socket while it lives and has permits: what one hears as the end is the
@@ -44,7 +49,7 @@
 #include "handover/state.h"
 #include "process/log.h"
 
-enum { HANDOVER_TICK_MS = 50 };
+enum { HANDOVER_TICK_MS = 50, HANDOVER_STOPS_MS = 1 };
 
 /* ---- state ---- */
 
@@ -126,7 +131,9 @@ static bool handover_step(struct handover *h) {
                         {.fd = h->is_passed_on ? -1 : h->listener, .events = POLLIN},
                         handover_channel(&h->before),
                         handover_channel(&h->after)};
-  if (poll(of, 5, handover_has_other(h) ? HANDOVER_TICK_MS : -1) < 0) return true;
+  int tick_ms = handover_has_other(h) ? HANDOVER_TICK_MS : -1;
+  if (h->stage == AFTER_STOPS) tick_ms = HANDOVER_STOPS_MS; /* clients wait */
+  if (poll(of, 5, tick_ms) < 0) return true;
   if (of[0].revents) return false;
   if (of[1].revents) handover_clear(h->told);
   if (of[2].revents) after_accept(h);
@@ -161,7 +168,7 @@ struct handover *handover_new(struct program *p) {
   struct handover *h = (struct handover *)calloc(1, sizeof *h);
   if (!h) return NULL;
   h->program = p;
-  h->listener = h->admin = -1;
+  h->listener = h->admin = h->incoming.number = -1;
   channel_open(&h->before, -1, -1);
   channel_open(&h->after, -1, -1);
   h->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -6,7 +6,11 @@
  *   OFFERED ->                                     that was all
  *                          <- TAKES ...            a listener that it serves from now on
  *                          <- GATE ...             a gate that it has
+ *                          <- PERMIT_GATE ...      the same, a permit gate: it takes the clients, too
  *                          <- READY                it could accept
+ *   PASSES, CLIENT, PART... ->                     clients of permit gates, which stand still
+ *   PASSED ->                                      that was all
+ *                          <- ADOPTED              nothing that it needs for them is missing
  *   PERMITS ... ->                                 the limit of a gate that both have: all permits are here
  *   GO ->                                          this side accepts no more
  *                          <- ACCEPTS
@@ -41,6 +45,12 @@ enum message_kind {
   MESSAGE_WANT_NOT,      /* name. number: of those that were asked for first, not needed any more */
   MESSAGE_LEAVES,
   MESSAGE_ADDRESS, /* text: where the listener before it listens: a port of 0 is resolved */
+  MESSAGE_PERMIT_GATE, /* name: a permit gate: it takes its clients */
+  MESSAGE_PASSES,      /* name: a permit gate. number: its clients, which follow */
+  MESSAGE_CLIENT,      /* with its descriptor. number: bytes of its record */
+  MESSAGE_PART,        /* text: of its record */
+  MESSAGE_PASSED,      /* number: clients of all gates */
+  MESSAGE_ADOPTED,     /* the same number: GO may come */
   MESSAGE_KINDS
 };
 

@@ -40,9 +40,27 @@ struct offers {
 struct after_gate {
   char *name;
   bool leases; /* its limit, from a cluster */
+  bool is_permit;
 };
 
-enum after_stage { AFTER_NONE, AFTER_HELLO, AFTER_OFFERED, AFTER_GIVES };
+/* A client of a permit gate of the process before, of whose record a part has come. */
+struct before_incoming {
+  int number; /* its descriptor, or -1 */
+  char *record; /* NULL: none is on its way */
+  size_t size, want;
+};
+struct before_adopted;
+struct after_pass;
+
+enum after_stage {
+  AFTER_NONE,
+  AFTER_HELLO,
+  AFTER_OFFERED,
+  AFTER_STOPS,  /* clients of permit gates are to stand still */
+  AFTER_PASSES, /* they were sent */
+  AFTER_GIVES
+};
+
 
 struct handover {
   struct program *program;
@@ -61,6 +79,9 @@ struct handover {
   struct inherited *inherited;
   struct kept *kept;
   bool has_left; /* it knows that we drain */
+  struct before_adopted *adopted; /* clients of its permit gates; the gate that is under way first */
+  struct before_incoming incoming;
+  const char *adopt_why; /* they cannot be taken, or NULL */
 
   struct channel after; /* the successor */
   enum after_stage stage;
@@ -72,6 +93,8 @@ struct handover {
   bool after_leaves; /* it drains, by order */
   bool has_cut;      /* clients were cut off: there is no way back */
   struct given *given;
+  struct after_pass *passes; /* permit gates whose clients go to it */
+  uint32_t passed_count;     /* of those */
   int admin; /* the socket of the admin side, kept for the way back, or -1 */
 };
 
@@ -96,6 +119,32 @@ void before_look(struct handover *h);
 /* We drain. */
 void before_leave(struct handover *h);
 void before_end(struct handover *h);
+
+/* ---- before_adopt.c: with clients of its permit gates ---- */
+
+/* Returns false: it makes no sense, or adopt_why says what is wrong. */
+bool before_adopt_hear(struct handover *h, const struct message *m);
+/* The clients are ours from now on; or they are its own, and nothing is left of them here. */
+void before_adopt_end(struct handover *h, bool is_ours);
+/* It has died with them: they can claim. */
+void before_adopt_claims(struct handover *h);
+
+/* ---- after_pass.c: a successor takes clients of permit gates ---- */
+
+/* Whether both have this permit gate. */
+bool after_pass_has(const struct handover *h, const struct site *s);
+/* From now on they have to stand still. Returns false: no memory. */
+bool after_pass_begin(struct handover *h);
+/* If all stand still, they are sent. Returns NULL, or why not. */
+const char *after_pass_look(struct handover *h);
+/* Whether all of them can be passed on now. control is held. */
+bool after_pass_is_whole(const struct handover *h);
+/* GO was sent. */
+void after_pass_done(struct handover *h);
+/* The successor has died with them: they can claim here. */
+void after_pass_lost(struct handover *h);
+/* Those that were not passed on go on. */
+void after_pass_forget(struct handover *h);
 
 /* ---- after.c: a successor takes over ---- */
 

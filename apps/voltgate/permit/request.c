@@ -9,10 +9,6 @@
 
 enum { TAKING_WORDS = 230 }; /* of a refusal: with its word below 256 bytes */
 
-static struct broker *taking_broker(const struct taking *self) {
-  return self->body.session->gate->broker;
-}
-
 /* Others see it from now on. */
 static void taking_stands(struct taking *self, enum client_state state, uint64_t now_ns) {
   struct client *client = &self->body.session->entry;
@@ -34,7 +30,7 @@ void taking_say_place(struct taking *self) {
   taking_say(self, &line);
 }
 
-static void taking_select(struct taking *self) {
+void taking_select(struct taking *self) {
   struct session *s = self->body.session;
   self->either[0] = broker_future(taking_broker(self), &self->entry);
   self->either[1] = &self->notified;
@@ -46,17 +42,21 @@ static void taking_await_news(struct taking *self) {
   volt_future_made(volt_notify_wait_future(&self->notified, &self->entry.moved));
 }
 
+void taking_forget_select(struct taking *self) {
+  self->body.session->wait.armed &= (uint8_t)~SESSION_PERMIT;
+  volt_future_cancel(&self->select.future);
+}
+
 /* Nothing of its place is waited for any more, but the place itself. */
 static void taking_forget_place(struct taking *self) {
   struct session *s = self->body.session;
   self->owes_place = false;
-  s->wait.armed &= (uint8_t)~SESSION_PERMIT;
-  volt_future_cancel(&self->select.future);
+  taking_forget_select(self);
   volt_future_cancel(&self->notified);
   s->wait_ns += session_now_ns(s) - self->asked_ns;
 }
 
-static void taking_queue(struct taking *self) {
+void taking_queue(struct taking *self) {
   struct session *s = self->body.session;
   struct client *client = &s->entry;
   uint64_t ticket = atomic_fetch_add_explicit(&s->gate->tickets, 1, memory_order_relaxed);
@@ -67,6 +67,10 @@ static void taking_queue(struct taking *self) {
   taking_await_news(self);
   taking_select(self);
   taking_say_place(self);
+}
+
+void taking_shows_hold(struct taking *self, uint64_t since_ns) {
+  taking_stands(self, CLIENT_HOLDS, since_ns);
 }
 
 void taking_unqueue(struct taking *self) {

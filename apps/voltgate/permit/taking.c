@@ -12,6 +12,7 @@
 #include "permit/taking.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "permit/peer.h"
@@ -158,14 +159,9 @@ static bool taking_has_vanished(const struct taking *self) {
          (s->wait.client_ready & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/* Something has happened. Returns true: the session ends. */
-static bool taking_look(struct taking *self) {
+/* While it waits: whether it has to leave the queue. Returns true: the session ends. */
+static bool taking_look_at_wait(struct taking *self) {
   struct session *s = self->body.session;
-  if (taking_has_vanished(self)) {
-    session_end(s, taking_waits(self) ? SESSION_LEFT : SESSION_BY_CLIENT);
-    return true;
-  }
-  if (session_fired(s, SESSION_PERMIT)) taking_ready(self);
   /* acquire: with the drain comes all that was set before it */
   if (taking_waits(self) && atomic_load_explicit(&s->gate->is_draining, memory_order_acquire)) {
     taking_unqueue(self);
@@ -175,34 +171,114 @@ static bool taking_look(struct taking *self) {
   return s->ending != SESSION_GOES_ON;
 }
 
+/* Something has happened. Returns true: the session ends. */
+static bool taking_look(struct taking *self) {
+  struct session *s = self->body.session;
+  if (taking_has_vanished(self)) {
+    session_end(s, taking_waits(self) ? SESSION_LEFT : SESSION_BY_CLIENT);
+    return true;
+  }
+  if (session_fired(s, SESSION_PERMIT)) taking_ready(self);
+  return taking_look_at_wait(self);
+}
+
+/* ---- another process takes over ---- */
+
+/* A list that is under way is written to its end. */
+static void taking_end_list(struct taking *self) {
+  while (self->listing != LISTING_NONE && self->body.session->ending == SESSION_GOES_ON) {
+    taking_list_piece(self);
+  }
+}
+
+/* Returns true: it does nothing more, until taking_goes_on(). */
+static bool taking_stops(struct taking *self) {
+  if (!broker_is_stopped(taking_broker(self))) return false;
+  taking_end_list(self);
+  if (self->body.session->ending != SESSION_GOES_ON) return false;
+  if (taking_waits(self)) taking_forget_select(self);
+  self->is_still = broker_stand_still(taking_broker(self), &self->entry);
+  if (!self->is_still && taking_waits(self)) taking_select(self); /* it was over already */
+  return self->is_still;
+}
+
+static bool taking_has_to_wait(const struct taking *self) {
+  return broker_has_to_stand(taking_broker(self), &self->entry);
+}
+
+/* For news alone. */
+static volt_future *taking_wait_still(struct taking *self) {
+  return session_wait(self->body.session, 0, 0, 0, VOLT_NO_DEADLINE);
+}
+
+/* Returns true: another process has it. */
+static bool taking_move_on(struct taking *self) {
+  self->is_still = false;
+  return broker_move_on(taking_broker(self), &self->entry);
+}
+
+/* Returns true: the session ends. */
+static bool taking_goes_on(struct taking *self) {
+  struct session *s = self->body.session;
+  if (taking_move_on(self)) {
+    session_end(s, SESSION_PASSED);
+    return true;
+  }
+  if (taking_waits(self)) taking_select(self);
+  return taking_look_at_wait(self);
+}
+
 /* ---- life ---- */
+
+void taking_know_peer(struct taking *self) {
+  struct session *s = self->body.session;
+  struct broker_entry *e = &self->entry;
+  struct peer_of *peer = &self->peer;
+  e->has_peer = s->entry.address.family == AF_UNIX && peer_read(&s->client.fd, peer);
+  if (!e->has_peer) return;
+  e->pid = peer->pid;
+  e->uid = peer->uid;
+  snprintf(self->user, sizeof self->user, "%u", peer->uid);
+  s->user = self->user;
+}
+
+/* It goes on where it stood still in another process. */
+static void taking_resume(struct taking *self) {
+  struct session *s = self->body.session;
+  struct taking_adopted *a = &self->adopted;
+  int result = a->out_size > 0 ? link_send(&s->client, a->out, a->out_size) : VOLT_OK;
+  free(a->out);
+  a->out = NULL;
+  self->is_adopted = false;
+  if (taking_waits(self)) taking_queue(self);
+  if (taking_holds(self)) taking_shows_hold(self, self->granted_ns);
+  if (result != VOLT_OK) session_end(s, SESSION_BY_CLIENT);
+}
 
 /* Returns false: how it ends is set. */
 static bool taking_begin(struct taking *self) {
   struct session *s = self->body.session;
-  struct peer_of peer;
+  if (self->is_adopted) {
+    taking_resume(self);
+    return s->ending == SESSION_GOES_ON;
+  }
   broker_entry_init(&self->entry);
   self->rests_ns = session_now_ns(s);
-  self->has_peer = s->entry.address.family == AF_UNIX && peer_read(&s->client.fd, &peer);
-  if (self->has_peer) {
-    self->entry.has_peer = true;
-    self->entry.pid = peer.pid;
-    self->entry.uid = peer.uid;
-    snprintf(self->user, sizeof self->user, "%u", peer.uid);
-    s->user = self->user;
-  }
+  taking_know_peer(self);
+  bool has_peer = self->entry.has_peer;
   const struct gate_settings *settings = gate_settings(s->gate);
-  if (!self->has_peer && settings->tenant_by == TENANT_BY_USER) {
+  if (!has_peer && settings->tenant_by == TENANT_BY_USER) {
     s->why = "tenants are users here, and whose process this is, is only known at a unix socket";
     session_refuse(s, REASON_WHO);
-  } else if (!peer_is_allowed(&s->client.fd, self->has_peer ? &peer : NULL, &settings->allowed)) {
+  } else if (!peer_is_allowed(&s->client.fd, has_peer ? &self->peer : NULL, &settings->allowed)) {
     session_refuse(s, REASON_WHO);
   }
   return s->ending == SESSION_GOES_ON;
 }
 
-static void taking_leave(struct taking *self) {
+void taking_leave(struct taking *self) {
   struct session *s = self->body.session;
+  if (self->is_still) (void)taking_move_on(self);
   if (s->ending == SESSION_LEFT) statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
   if (taking_waits(self)) taking_unqueue(self);
   if (taking_holds(self)) taking_give_all(self);
@@ -212,7 +288,12 @@ static int taking_run(volt_async *a, volt_ctx *ctx) {
   struct taking *self = taking_of(a);
   VOLT_ASYNC_BEGIN(&self->body);
   if (!taking_begin(self)) VOLT_RETURN(self, VOLT_OK);
-  while (!taking_round(self)) {
+  for (;;) {
+    if (taking_stops(self)) {
+      while (taking_has_to_wait(self)) VOLT_AWAIT(self, taking_wait_still(self));
+      if (taking_goes_on(self)) break;
+    }
+    if (taking_round(self)) break;
     if (self->may_have_more) {
       VOLT_YIELD(self);
       continue;
@@ -227,6 +308,8 @@ static int taking_run(volt_async *a, volt_ctx *ctx) {
 
 static void taking_free(struct session_body *b) {
   struct taking *self = volt_container_of(b, struct taking, body);
+  free(self->adopted.out);
+  if (self->entry.stand != BROKER_IDLE) taking_leave(self); /* it was adopted, and never ran */
   volt_notify_destroy(&self->entry.moved);
 }
 

@@ -5,10 +5,19 @@
 #include <volt/select.h>
 
 #include "gate/broker.h"
+#include "permit/peer.h"
 #include "session/session.h"
 
 /* What of a list is said next. */
 enum listing_part { LISTING_NONE, LISTING_KINDS, LISTING_HOLDERS, LISTING_WAITERS };
+
+/* Of a client that another process has passed on: as it was there. */
+struct taking_adopted {
+  enum broker_stand stand;
+  uint64_t id, since_ns, accepted_ns;
+  char *out; /* what it has not read yet; owned */
+  size_t out_size;
+};
 
 struct taking {
   struct session_body body; /* first */
@@ -24,13 +33,19 @@ struct taking {
   struct broker_cursor cursor; /* the last of them */
   bool owes_place;             /* its place was news when there was no room to say it */
   bool may_have_more;          /* in its socket: other tasks run first */
-  bool has_peer;
+  bool is_still;               /* it does nothing more, and another process may take it */
+  bool is_adopted;             /* and its task has not run yet */
+  struct taking_adopted adopted;
+  struct peer_of peer;
   char user[12]; /* its number, for the access log */
   uint16_t size; /* of bytes */
   char bytes[PERMIT_LINE_MAX];
   int result;
 };
 
+static inline struct broker *taking_broker(const struct taking *self) {
+  return self->body.session->gate->broker;
+}
 static inline bool taking_waits(const struct taking *self) {
   return self->entry.stand == BROKER_WAITS;
 }
@@ -45,10 +60,24 @@ void taking_say(struct taking *self, struct permit_text *line);
 void taking_refuse(struct taking *self, enum gate_reason reason, const char *word,
                    const char *words);
 
+/* Whose process it is: once. */
+void taking_know_peer(struct taking *self);
+
+/* Leave the queue, and give back all that it holds. */
+void taking_leave(struct taking *self);
+
 /* ---- request.c ---- */
 
 /* Do what a line asks for. How the session ends may be set. */
 void taking_do(struct taking *self, const struct permit_request *r);
+
+/* It waits, with its place, also in the process that has adopted it. */
+void taking_queue(struct taking *self);
+/* Its place is not waited for; and is again. */
+void taking_forget_select(struct taking *self);
+void taking_select(struct taking *self);
+/* It holds since then. */
+void taking_shows_hold(struct taking *self, uint64_t since_ns);
 
 /* Leave the queue. */
 void taking_unqueue(struct taking *self);

@@ -75,9 +75,9 @@ static void begin_queue(struct session *s) {
   if (session_admit(s) == VOLT_EAGAIN) (void)volt_future_poll(s->wait.permit, none);
 }
 
-void session_begin(struct session *s) {
+void session_resume(struct session *s, uint64_t accepted_ns) {
   uint64_t now_ns = session_now_ns(s);
-  s->entry.accepted_ns = now_ns;
+  s->entry.accepted_ns = accepted_ns;
   s->wait.news_seen = volt_watch_version(&s->gate->news);
   begin_address(s);
   (void)volt_fd_nodelay(&s->client.fd);
@@ -87,6 +87,10 @@ void session_begin(struct session *s) {
   clients_add(&s->gate->clients, &s->entry);
   s->is_entered = true;
   statistics_count(&s->gate->statistics, COUNT_ACCEPTED, 1);
+}
+
+void session_begin(struct session *s) {
+  session_resume(s, session_now_ns(s));
   if (begin_is_one_too_many(s)) {
     session_refuse(s, REASON_CLIENTS);
     session_leave_clients(s); /* its last words may have to wait until it can hear them */

@@ -95,6 +95,7 @@ static int session_look(struct session *s) {
 
 static bool session_make_body(struct session *s) {
   const struct session_kind *kind = session_kind(s);
+  if (s->body) return true; /* it was adopted */
   s->body = (struct session_body *)calloc(1, kind->size);
   if (s->body) {
     s->body->session = s;
@@ -117,6 +118,7 @@ static const char *session_report_ending(const struct session *s) {
     case SESSION_LEFT: return "left";
     case SESSION_REFUSED: return "refused";
     case SESSION_DRAINED: return "drain";
+    case SESSION_PASSED: return "passed";
     case SESSION_GOES_ON:
     case SESSION_FAILED: break;
   }
@@ -211,14 +213,17 @@ static int session_poll(volt_task *t, volt_ctx *ctx) {
 
 /* ---- the beginning ---- */
 
-struct session *session_new(struct acceptor *acceptor) {
-  struct gate *gate = acceptor->gate;
+struct session *session_at(struct gate *gate, enum protocol protocol, uint16_t port) {
   struct session *s = (struct session *)volt_task_new(gate->rt, sizeof *s, session_poll);
   if (!s) return NULL;
-  s->protocol = (uint8_t)acceptor->protocol;
-  s->port = acceptor->port;
+  s->protocol = (uint8_t)protocol;
+  s->port = port;
   s->gate = gate;
   return s;
+}
+
+struct session *session_new(struct acceptor *acceptor) {
+  return session_at(acceptor->gate, acceptor->protocol, acceptor->port);
 }
 
 void session_abandon(struct session *s) {

@@ -66,6 +66,7 @@ enum session_ending {
   SESSION_LEFT,    /* the client hung up while it was queued */
   SESSION_REFUSED, /* reason */
   SESSION_DRAINED, /* ended by a drain */
+  SESSION_PASSED,  /* another process has the connection */
   SESSION_FAILED   /* error */
 };
 
@@ -207,10 +208,15 @@ uint64_t session_max_age_ns(const struct session *s);
 
 /* Memory for the next client, to be filled in by accept. Returns NULL: there is none. */
 struct session *session_new(struct acceptor *acceptor);
+/* The same, of a client that comes from elsewhere. */
+struct session *session_at(struct gate *gate, enum protocol protocol, uint16_t port);
 
 /* Its client was accepted: s->client.fd is there. Counts it; takes its place in the queue, if that is
  * fixed now. Then it can be spawned. */
 void session_begin(struct session *s);
+
+/* Its client was accepted by another process, then, and its descriptor is there: in place of session_begin(). */
+void session_resume(struct session *s, uint64_t accepted_ns);
 
 /* It was begun, and cannot be spawned. */
 void session_abandon(struct session *s);
