@@ -74,13 +74,17 @@ static void check_permit_listen(const struct permit_gate *l) {
           "socket, 127.0.0.1, or tls = server",
           at);
     }
-    bool needs_unix = check_permit_has(l, "users") || g->tenant_by == TENANT_BY_USER;
+    bool is_by_process = g->tenant_by == TENANT_BY_USER || g->tenant_by == TENANT_BY_CGROUP;
+    bool needs_unix = check_permit_has(l, "users") || is_by_process;
     if (needs_unix && !check_permit_is_unix(at) && strncmp(at, "fd:", 3) != 0) {
       reading_error(
           l->r, check_permit_place(l, "listen"), "listen",
           "'%.100s': whose process a client is, is only known at a unix socket: that is what "
           "%s needs",
-          at, g->tenant_by == TENANT_BY_USER ? "tenant-by = user" : "users");
+          at,
+          !is_by_process                   ? "users"
+          : g->tenant_by == TENANT_BY_USER ? "tenant-by = user"
+                                           : "tenant-by = cgroup");
     }
   }
 }
@@ -108,9 +112,10 @@ static void check_permit_users(const struct permit_gate *l) {
 
 static void check_permit_tenant_by(const struct permit_gate *l) {
   enum tenant_by by = l->g->tenant_by;
-  if (by == TENANT_BY_NONE || by == TENANT_BY_USER || by == TENANT_BY_LABEL) return;
+  if (by == TENANT_BY_NONE || by == TENANT_BY_USER) return;
+  if (by == TENANT_BY_LABEL || by == TENANT_BY_CGROUP) return;
   reading_error(l->r, reading_gate_given(l->draft, "tenant-by"), "tenant-by",
-                "with protocol = permit, it is none, user or label");
+                "with protocol = permit, it is none, user, cgroup or label");
 }
 
 static void check_permit_gate(const struct permit_gate *l) {
@@ -141,9 +146,11 @@ void reading_check_permit(struct reading *r, size_t gate) {
   }
   check_permit_unused(&l, of_permit, sizeof of_permit / sizeof *of_permit,
                       "without protocol = permit");
-  if (l.g->tenant_by != TENANT_BY_LABEL) return;
+  bool is_label = l.g->tenant_by == TENANT_BY_LABEL;
+  if (!is_label && l.g->tenant_by != TENANT_BY_CGROUP) return;
   reading_error(r, reading_gate_given(l.draft, "tenant-by"), "tenant-by",
-                "'label': only a request at a gate with protocol = permit has one");
+                "'%s': only a request at a gate with protocol = permit has one",
+                is_label ? "label" : "cgroup");
 }
 
 /* ---- a tenant ---- */

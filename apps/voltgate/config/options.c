@@ -35,9 +35,10 @@ static const struct option_word server_tls_words[] = {{"off", SERVER_TLS_OFF},
 static const struct option_word server_tls_negotiation_words[] = {
     {"postgres", 0}, {"direct", 1}, {NULL, 0}};
 static const struct option_word tenant_by_words[] = {
-    {"none", TENANT_BY_NONE}, {"source", TENANT_BY_SOURCE},     {"port", TENANT_BY_PORT},
-    {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {"label", TENANT_BY_LABEL},
-    {NULL, 0}};
+    {"none", TENANT_BY_NONE},         {"source", TENANT_BY_SOURCE},
+    {"port", TENANT_BY_PORT},         {"user", TENANT_BY_USER},
+    {"database", TENANT_BY_DATABASE}, {"label", TENANT_BY_LABEL},
+    {"cgroup", TENANT_BY_CGROUP},     {NULL, 0}};
 static const struct option_word io_words[] = {
     {"auto", IO_AUTO}, {"epoll", IO_EPOLL}, {"uring", IO_URING}, {NULL, 0}};
 static const struct option_word format_words[] = {
@@ -202,13 +203,14 @@ const struct option options_table[] = {
 
   {.name = "tenant-by", GATE(tenant_by), .kind = OPTION_TENANT_BY, .words = tenant_by_words,
    .group = "Tenants", .argument = "WHAT", .preset = "none",
-   .help = "none, source[/BITS], port, user, database, label",
+   .help = "none, source[/BITS], port, user, database, label, cgroup",
    .manual =
      "What makes one tenant of clients; busy tenants get permits in turn. `source`: the client's "
      "address; `source/24`: the first 24 bits of an IPv4 address (of an IPv6 address: see "
      "`tenant-by-ipv6-bits`). `port`: the port that the client came to. `user`, `database`: of "
      "the startup packet, with `protocol = postgres`. With `protocol = permit`: `user`, the user whose "
-     "process asks over a unix socket; `label`, of the request. `none`: there are no tenants."},
+     "process asks over a unix socket; `cgroup`, that of the process; `label`, of the request. `none`: there are no "
+     "tenants."},
   {.name = "tenant-by-ipv6-bits", GATE(tenant_ipv6_bits), NUMBER(1, 128), .group = "Tenants",
    .preset = "64", .help = "bits of an IPv6 source that are one tenant",
    .manual = "With `tenant-by = source`: how many bits of an IPv6 address are one tenant."},

@@ -27,7 +27,8 @@ enum tenant_by {
   TENANT_BY_PORT, /* the port that the client came to */
   TENANT_BY_USER,
   TENANT_BY_DATABASE,
-  TENANT_BY_LABEL /* of a request at a permit gate */
+  TENANT_BY_LABEL, /* of a request at a permit gate */
+  TENANT_BY_CGROUP /* of the process that asks there */
 };
 
 enum cluster_away { CLUSTER_AWAY_CLOSED, CLUSTER_AWAY_KEEP, CLUSTER_AWAY_SHARE };

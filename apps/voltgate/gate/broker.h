@@ -38,6 +38,8 @@ struct broker_link {
 };
 enum { BROKER_IN_ALL, BROKER_IN_TENANT, BROKER_IN_STILL, BROKER_LINKS };
 
+enum { BROKER_CGROUP = 256 };
+
 /* A client: a part of its session. The owner alone calls what has an entry, one at a time; others look
  * at it under the broker's lock. All-zero at first, then broker_entry_init(). */
 struct broker_entry {
@@ -59,6 +61,7 @@ struct broker_entry {
   bool has_peer;                /* pid, uid are known */
   uint32_t pid, uid;
   char label[PERMIT_LABEL_BYTES], command[PERMIT_COMMAND_BYTES];
+  char cgroup[BROKER_CGROUP]; /* of its process, when it connected; "": not known */
 };
 
 struct broker_list {
@@ -221,6 +224,7 @@ struct broker_tenant {
   struct broker_tenant *next;
   char *name;
   uint32_t uid;
+  bool is_named;            /* the settings have it */
   volt_amounts limit, held; /* held: also by those that wait at the gate */
   struct broker_list outside;
 };

@@ -25,6 +25,7 @@ static const struct tenant_settings *broker_tenant_settings(const struct gate_se
 static void broker_tenant_set(const struct broker *b, struct broker_tenant *t,
                               const struct tenant_settings *s) {
   if (s) t->uid = s->uid;
+  t->is_named = s != NULL;
   for (uint32_t i = 0; i < b->kinds; i++) {
     const uint64_t *limit = s ? kinds_find(&s->kinds, b->names[i]) : NULL;
     t->limit.of[i] = limit ? *limit : VOLT_BUDGET_MAX;
@@ -64,9 +65,29 @@ bool broker_set_tenants(struct broker *b, const struct gate_settings *s) {
   return is_whole;
 }
 
+/* Whether a cgroup is the one of that name, or below it. name: with or without the first slash. */
+static bool broker_is_below(const char *cgroup, const char *name) {
+  cgroup += *cgroup == '/';
+  name += *name == '/';
+  size_t size = strlen(name);
+  if (size == 0) return true;
+  return strncmp(cgroup, name, size) == 0 && (cgroup[size] == '\0' || cgroup[size] == '/');
+}
+
+/* The nearest that is named. */
+static struct broker_tenant *broker_tenant_of_cgroup(struct broker *b, const char *cgroup) {
+  struct broker_tenant *nearest = NULL;
+  for (struct broker_tenant *t = b->tenants; t && *cgroup; t = t->next) {
+    if (!t->is_named || !broker_is_below(cgroup, t->name)) continue;
+    if (!nearest || broker_is_below(t->name, nearest->name)) nearest = t;
+  }
+  return nearest;
+}
+
 struct broker_tenant *broker_find_tenant(struct broker *b, const struct broker_entry *e) {
   enum tenant_by by = gate_settings(b->gate)->tenant_by;
   if (by == TENANT_BY_LABEL) return broker_tenant_named(b, e->label);
+  if (by == TENANT_BY_CGROUP) return broker_tenant_of_cgroup(b, e->cgroup);
   if (by != TENANT_BY_USER || !e->has_peer) return NULL;
   struct broker_tenant *t = b->tenants;
   while (t && t->uid != e->uid) t = t->next;

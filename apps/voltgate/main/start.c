@@ -172,6 +172,7 @@ static void start_needs(const struct settings *settings, struct sandbox_needs *n
   start_socket(needs, settings->sight);
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
+    if (gate->tenant_by == TENANT_BY_CGROUP) start_read_path(needs, "/proc");
     start_read_path(needs, gate->tls_cert);
     start_read_path(needs, gate->tls_key);
     start_read_path(needs, gate->server_ca);

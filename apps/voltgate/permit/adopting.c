@@ -40,6 +40,7 @@ static void adopting_fill(struct taking *t, struct record *r, uint64_t now_ns) {
   memcpy(t->bytes, r->in.at, r->in.size);
   memcpy(e->label, r->label, sizeof e->label);
   memcpy(e->command, r->command, sizeof e->command);
+  memcpy(e->cgroup, r->tenant, sizeof e->cgroup);
   e->told = r->told;
   r->out.at = NULL; /* it is the taking's */
 }

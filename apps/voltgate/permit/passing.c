@@ -40,6 +40,7 @@ static void passing_tell(struct record *r, const struct taking *t, bool is_waiti
   if (r->stand != RECORD_IDLE) broker_write(s->gate->broker, &t->entry.amounts, &r->amounts);
   memcpy(r->label, t->entry.label, sizeof r->label);
   memcpy(r->command, t->entry.command, sizeof r->command);
+  memcpy(r->tenant, t->entry.cgroup, sizeof r->tenant);
   r->in = (struct record_bytes){(char *)(uintptr_t)t->bytes, t->size};
   if (link->kept) {
     r->out =

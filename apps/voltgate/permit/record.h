@@ -30,7 +30,7 @@ struct record {
   uint64_t left_ns;  /* for how long it may wait still; UINT64_MAX: for ever */
   struct permit_amounts amounts;
   char label[PERMIT_LABEL_BYTES], command[PERMIT_COMMAND_BYTES];
-  char tenant[RECORD_TENANT]; /* what was read of its process when it connected, or "" */
+  char tenant[RECORD_TENANT]; /* the cgroup of its process when it connected, or "" */
   struct record_bytes in;     /* the beginning of a line */
   struct record_bytes out;    /* what it has not read yet */
 };

@@ -240,7 +240,11 @@ void taking_know_peer(struct taking *self) {
   e->uid = peer->uid;
   snprintf(self->user, sizeof self->user, "%u", peer->uid);
   s->user = self->user;
+  bool wants_cgroup = gate_settings(s->gate)->tenant_by == TENANT_BY_CGROUP && !*e->cgroup;
+  if (wants_cgroup && !peer_read_cgroup(&s->client.fd, peer, e->cgroup)) e->cgroup[0] = '\0';
 }
+
+_Static_assert((int)BROKER_CGROUP == (int)PEER_CGROUP, "what can be read can be kept");
 
 /* It goes on where it stood still in another process. */
 static void taking_resume(struct taking *self) {
@@ -255,6 +259,20 @@ static void taking_resume(struct taking *self) {
   if (result != VOLT_OK) session_end(s, SESSION_BY_CLIENT);
 }
 
+/* What has to be known of its process for its tenant, and is not; or NULL. */
+static const char *taking_unknown(const struct taking *self) {
+  const struct broker_entry *e = &self->entry;
+  switch (gate_settings(self->body.session->gate)->tenant_by) {
+    case TENANT_BY_USER:
+      return e->has_peer ? NULL
+                         : "tenants are users here, and whose process this is, is only known at a "
+                           "unix socket";
+    case TENANT_BY_CGROUP:
+      return *e->cgroup ? NULL : "tenants are cgroups here, and that of this process is not known";
+    default: return NULL;
+  }
+}
+
 /* Returns false: how it ends is set. */
 static bool taking_begin(struct taking *self) {
   struct session *s = self->body.session;
@@ -265,12 +283,12 @@ static bool taking_begin(struct taking *self) {
   broker_entry_init(&self->entry);
   self->rests_ns = session_now_ns(s);
   taking_know_peer(self);
-  bool has_peer = self->entry.has_peer;
-  const struct gate_settings *settings = gate_settings(s->gate);
-  if (!has_peer && settings->tenant_by == TENANT_BY_USER) {
-    s->why = "tenants are users here, and whose process this is, is only known at a unix socket";
+  const char *unknown = taking_unknown(self);
+  const struct user_set *allowed = &gate_settings(s->gate)->allowed;
+  if (unknown) {
+    s->why = unknown;
     session_refuse(s, REASON_WHO);
-  } else if (!peer_is_allowed(&s->client.fd, has_peer ? &self->peer : NULL, &settings->allowed)) {
+  } else if (!peer_is_allowed(&s->client.fd, self->entry.has_peer ? &self->peer : NULL, allowed)) {
     session_refuse(s, REASON_WHO);
   }
   return s->ending == SESSION_GOES_ON;

@@ -50,7 +50,8 @@ bool session_find_tenant(struct session *s, uint16_t port) {
     case TENANT_BY_NONE:
     case TENANT_BY_USER:
     case TENANT_BY_DATABASE:
-    case TENANT_BY_LABEL: break;
+    case TENANT_BY_LABEL:
+    case TENANT_BY_CGROUP: break;
   }
   return true;
 }

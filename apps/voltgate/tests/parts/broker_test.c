@@ -5,6 +5,7 @@
 
 #include "config/kinds.h"
 #include "gate/broker.h"
+#include "permit/peer.h"
 #include "stage.h"
 #include "unit.h"
 
@@ -174,6 +175,55 @@ static void test_refused_and_leaves(void **state) {
   end(&s);
 }
 
+/* The nearest cgroup that is named counts, and all below it. */
+static void test_tenants_by_cgroup(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=9", "cores=1", "cores=1");
+  s.tenants[0].name = (char *)"a.slice";
+  s.tenants[1].name = (char *)"/a.slice/b";
+  s.stage.settings.tenant_by = TENANT_BY_CGROUP;
+  assert_true(broker_set(s.broker, &s.stage.settings));
+  const char *of[CLIENTS] = {"/a.slice/b/c", "/a.slice",  "/a.slicer", "/",
+                             "/a.slice/bb",  "/a.slice/b"};
+  for (int i = 0; i < CLIENTS; i++) strcpy(s.of[i].cgroup, of[i]);
+  assert_int_equal(take(&s, 0, "", 1), BROKER_GRANTED); /* of b */
+  assert_int_equal(take(&s, 1, "", 1), BROKER_GRANTED); /* of a */
+  assert_int_equal(take(&s, 2, "", 2), BROKER_GRANTED); /* of none, as the next */
+  assert_int_equal(take(&s, 3, "", 2), BROKER_GRANTED);
+  assert_int_equal(take(&s, 4, "", 1), BROKER_QUEUED); /* of a */
+  assert_int_equal(take(&s, 5, "", 1), BROKER_QUEUED); /* of b */
+  broker_give_all(s.broker, &s.of[0]);
+  assert_int_equal(ready(&s, 5), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 4), BROKER_QUEUED);
+  s.stage.settings.tenant_count = 1; /* b is not named any more: it is a part of a */
+  assert_true(broker_set(s.broker, &s.stage.settings));
+  assert_int_equal(take(&s, 0, "", 1), BROKER_QUEUED);
+  broker_give_all(s.broker, &s.of[1]);
+  assert_int_equal(ready(&s, 4), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 0), BROKER_QUEUED);
+  end(&s);
+}
+
+static void test_what_proc_says(void **state) {
+  char to[PEER_CGROUP], text[600];
+  (void)state;
+  assert_true(peer_find_cgroup("0::/user.slice/a b\n", to));
+  assert_string_equal(to, "/user.slice/a b");
+  assert_true(peer_find_cgroup("9:name=systemd:/x\n1:cpu:/y\n0::/\n", to));
+  assert_string_equal(to, "/");
+  assert_false(peer_find_cgroup("9:name=systemd:/x\n1:cpu:/y\n", to));
+  assert_false(peer_find_cgroup("", to));
+  assert_false(peer_find_cgroup("10::/x\n", to));
+  memset(text, 'x', sizeof text);
+  memcpy(text, "0::/", 4);
+  text[PEER_CGROUP + 2] = '\0'; /* 255 bytes */
+  assert_true(peer_find_cgroup(text, to));
+  text[PEER_CGROUP + 2] = 'x';
+  text[PEER_CGROUP + 3] = '\0';
+  assert_false(peer_find_cgroup(text, to));
+}
+
 /* Any calls in any order: never above a limit of the gate or of a tenant; whoever is outside cannot go in; and what
  * is at the gate is in the order of its requests, of each tenant. */
 static void is_right(struct set *s) {
@@ -230,6 +280,8 @@ int main(void) {
       cmocka_unit_test(test_limits_of_tenants_change),
       cmocka_unit_test(test_refused_while_outside),
       cmocka_unit_test(test_refused_and_leaves),
+      cmocka_unit_test(test_tenants_by_cgroup),
+      cmocka_unit_test(test_what_proc_says),
       cmocka_unit_test(test_any_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

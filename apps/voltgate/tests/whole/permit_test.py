@@ -84,6 +84,65 @@ def who_may():
             said[2] == "queued 1" and said[3].startswith("granted cores=1 "), f"nobody has 1: {said}")
 
 
+def cgroup_root():
+    """Where cgroups (v2) are mounted, or None."""
+    for line in open("/proc/mounts"):
+        _, at, kind = line.split()[:3]
+        if kind == "cgroup2" and os.access(at, os.W_OK):
+            return at
+    return None
+
+
+def by_cgroup():
+    """tenants by the cgroup of the process that asks: what is below a named one counts there; no pid stands for another"""
+    root = cgroup_root()
+    if os.getuid() != 0 or not root:
+        raise Skip("no cgroups can be made")
+    own = next(line.strip() for line in open("/proc/self/cgroup") if line.startswith("0::"))[3:].lstrip("/")
+    name = f"voltgate-test-{os.getpid()}"
+    top = os.path.join(root, own, name)
+    try:
+        os.makedirs(os.path.join(top, "below"))
+    except OSError as e:
+        raise Skip(f"no cgroups can be made: {e}")
+    at_end.callback(lambda: [os.path.isdir(at) and os.rmdir(at) for at in (os.path.join(top, "below"), top)])
+    broker = Broker(more="tenant-by = cgroup", tail=f"[tenant main/{os.path.join(own, name)}]\nkinds = cores=1")
+
+    def inside(at, lines):
+        """What a process in that cgroup hears."""
+        reader, writer = os.pipe()
+        if (child := os.fork()) == 0:
+            with open(os.path.join(at, "cgroup.procs"), "w") as f:
+                f.write(str(os.getpid()))
+            c = Client(broker.path)
+            os.write(writer, "\n".join(c.ask(line) for line in lines).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writer)
+        with open(reader) as f:
+            return f.read().split("\n")
+
+    for at in (top, os.path.join(top, "below")):
+        said = inside(at, ("take cores=2", "take cores=1"))
+        require(said[0].startswith("refused never: cores: 2 asked for, the limit is 1") and
+                said[1].startswith("granted cores=1 "), f"one core: {said}")
+    outside = broker.client("take cores=2")
+    outside.granted()
+    here, there = socket.socketpair()
+    broker.send_signal(signal.SIGSTOP)  # so that it looks when the process has ended
+    if (child := os.fork()) == 0:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(broker.path)
+        socket.send_fds(there, [b"x"], [s.fileno()])
+        os._exit(0)
+    os.waitpid(child, 0)
+    orphan = Client.of(socket.socket(fileno=socket.recv_fds(here, 1, 1)[1][0]))
+    orphan.s.settimeout(LIMIT)
+    broker.send_signal(signal.SIGCONT)
+    require(orphan.line().startswith("refused who: "), "its cgroup is not known")
+    equal(outside.ask("ping"), "pong", "others go on")
+
+
 def tls():
     """over TLS, and TCP without it"""
     if not shutil.which("openssl"):
@@ -304,4 +363,4 @@ def seen():
     wait_until(lambda: open(log).read().count("end=client") >= 2, "both are in the access log")
 
 
-run_tests([], by_hand, words, who_may, tls, killed, waiters_leave, claims, limits_change, drains, seen)
+run_tests([], by_hand, words, who_may, by_cgroup, tls, killed, waiters_leave, claims, limits_change, drains, seen)
