@@ -123,11 +123,16 @@ static int broker_tick_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-void broker_end_claims(struct broker *b, uint32_t claims) {
+void broker_open(struct broker *b) {
+  b->is_claiming = false;
+  broker_let_all_in(b);
+}
+
+/* claims: which time is over. */
+static void broker_end_claims(struct broker *b, uint32_t claims) {
   broker_lock(b);
   bool is_last = b->is_claiming && b->claims == claims;
-  if (is_last) b->is_claiming = false;
-  if (is_last) broker_let_all_in(b);
+  if (is_last) broker_open(b);
   uint32_t holders = b->lists[BROKER_HOLDERS].count, waiting = broker_waiting(b);
   broker_unlock(b);
   if (!is_last) return;

@@ -266,10 +266,10 @@ void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns);
 void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which);
 void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which);
 
-/* Clients can claim for this time from now on. Returns false: no memory for the task that ends it. */
+/* Clients can claim for this time from now on. Returns false: no memory for the task that ends it. Takes the lock itself. */
 bool broker_begin_claims(struct broker *b, uint64_t period_ns);
-/* claims: which time is over. Takes the lock itself. */
-void broker_end_claims(struct broker *b, uint32_t claims);
+/* No client can claim any more: requests are let in. */
+void broker_open(struct broker *b);
 
 /* Number those that wait, and notify them. Takes the lock itself. */
 void broker_number_places(struct broker *b);

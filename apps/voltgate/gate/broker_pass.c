@@ -163,9 +163,8 @@ bool broker_adopt(struct broker *b, struct broker_entry *e, enum broker_stand st
 
 void broker_end_adoption(struct broker *b) {
   broker_lock(b);
-  uint32_t claims = b->claims;
+  broker_open(b);
   broker_unlock(b);
-  broker_end_claims(b, claims);
 }
 
 void broker_claim_again(struct broker *b) {

@@ -17,7 +17,10 @@ class Pair(Broker):
         arguments = ["--handover", self.handover] + (["--take-over", take] if take else [])
         super().__init__(kinds, claim=claim, directory=home, more=more, tail=tail, arguments=arguments, **named)
 
-    def next(self, kinds=None, **named):
+    def next(self, kinds=None, ended=False, **named):
+        """The next process. This one has seen that the one before it has ended: there are two at a time."""
+        if not ended:
+            wait_until(lambda: self.whole_status()["state"] == "running", "it is alone")
         named = {"more": self.more_text, "tail": self.tail_text, "claim": self.claim_text, **named}
         return Pair(kinds or self.kinds_text, home=self.home, take=self.handover, **named)
 
@@ -491,7 +494,7 @@ def restarts_under_load():
     deaths = 0
     for _ in range(restarts):
         before, broker = broker, broker.next(wait=False)
-        while before.alive() or not broker.is_ready():
+        while not broker.is_ready() or before.alive():
             end = time.monotonic() + dice.random() * 0.004
             while time.monotonic() < end:
                 crowd.hear()
@@ -522,6 +525,7 @@ def either_is_killed():
     for _ in range(kills):
         grants = crowd.ledger.grants
         wait_until(lambda: crowd.hear() or crowd.ledger.grants > grants + 20, "they work")
+        broker.ready()
         after = broker.next(wait=False, claim=claim)
         pass_time(dice.random() * 0.12)
         victim, other = dice.choice(((broker, after), (after, broker)))
@@ -533,7 +537,7 @@ def either_is_killed():
             require(time.monotonic() < end, f"they go on: {other.said()}")
             pass_time(0.01)
             if not other.alive():
-                other = broker.next(wait=False, claim=claim)
+                other = broker.next(wait=False, claim=claim, ended=True)
         broker = other
     crowd.end()
     crowd.hear()
