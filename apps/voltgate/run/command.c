@@ -8,10 +8,11 @@
  * The command is as alone: it has the process group, the terminal and the standard streams of its parent, and
  * the signal mask and the ignored signals that it would have had. While it waits for its permit, this process has them,
  * too, so that Ctrl-C and Ctrl-Z do what they do to any command. Then:
- * - A signal that a process sends to the parent is sent on. One that the terminal sends goes to the whole group, so the
- *   command has it already (si_code is SI_KERNEL).
+ * - A signal that a process sends to the parent is sent on, and so is its own timer's, which exec() has kept. One that the
+ *   terminal sends goes to the whole group, so the command has it already (si_code is SI_KERNEL); but a hangup
+ *   goes to the leader of the session alone.
  * - If the command is stopped, the parent stops itself, so that a shell sees a stopped job; when it goes on, so
- *   does the command.
+ *   does the command. It stops as by Ctrl-Z: where no shell would continue it, the kernel does not stop it.
  * - If the command dies by a signal, so does the parent, without a core of its own.
  * - If the parent is killed, so is the command (PR_SET_PDEATHSIG): as if it had been killed itself.
  *
@@ -22,7 +23,12 @@
  *       reads them from a signalfd afterwards; the child takes the mask as it was before.
  *   R3  Interleaving: the child of vfork() changes memory that the parent reads afterwards. Prevented by: it writes
  *       what the parent overwrites (number), and its own stack; it ends by execve() or _exit(). To copy the parent's pages
- *       would cost more than all else here. */
+ *       would cost more than all else here.
+ *   R4  Interleaving: the terminal sends a signal when the parent has blocked it, and the command is not there yet;
+ *       the parent takes it for one that the command has. Prevented by: the parent looks, last before vfork(), which
+ *       signals have come; the command has none of them.
+ *   R5  Interleaving: a shell continues the group, and the parent hears only then that the command was stopped.
+ *       Prevented by: SIGCONT is pending then, and the parent does not stop. */
 #define _GNU_SOURCE /* sigset_t, SI_KERNEL */
 #include "run/command.h"
 
@@ -33,7 +39,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <volt/process.h>
@@ -42,13 +47,17 @@
 #include "run/hold.h"
 #include "run/jobs.h"
 
-static const int run_signals[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGUSR1,
-                                  SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
+/* All that a process may send, but for what ends or stops it whatever it does, faults, and SIGTTIN and SIGTTOU, which
+ * stop the group. SIGPIPE is here so that a warning that no process reads does not end this one. */
+static const int run_signals[] = {SIGTERM, SIGINT,  SIGHUP,    SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGTSTP, SIGCONT, SIGWINCH,  SIGCHLD, SIGALRM, SIGPIPE,
+                                  SIGPROF, SIGIO,   SIGVTALRM, SIGURG,  SIGPWR,  SIGXCPU};
 enum { RUN_SIGNALS = sizeof run_signals / sizeof run_signals[0] };
 
 struct run_child {
   struct run_hold hold;
   sigset_t mask;               /* as it was */
+  sigset_t early;              /* what has come before the command was there */
   struct sigaction at_its_end; /* SIGCHLD, as it was */
   pid_t number;
   int status;
@@ -90,7 +99,8 @@ static bool run_child_start(struct run_child *c) {
     fprintf(stderr, "voltgate: run: signals: %s\n", volt_strerror(result));
     return false;
   }
-  c->number = vfork(); /* R3 */
+  sigpending(&c->early); /* R4 */
+  c->number = vfork();   /* R3 */
   if (c->number == 0) run_child_begin(c, parent);
   if (c->number < 0) fprintf(stderr, "voltgate: run: vfork: %s\n", strerror(errno));
   return c->number > 0;
@@ -110,29 +120,40 @@ static void run_child_look(struct run_child *c) {
   }
 }
 
-/* As long as it is stopped, so is this process. */
-static void run_child_follow(struct run_child *c) {
-  run_child_look(c);
-  while (c->is_stopped && !c->is_over) {
-    kill(getpid(), SIGSTOP);
-    run_child_look(c);
-    if (c->is_stopped) kill(c->number, SIGCONT);
-    run_child_look(c);
+/* The command was stopped: stop as by Ctrl-Z, until SIGCONT, which is received as any signal. */
+static void run_child_stop_with(void) {
+  sigset_t pending, stop;
+  sigpending(&pending);
+  if (sigismember(&pending, SIGCONT)) return; /* R5 */
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);
+  sigprocmask(SIG_UNBLOCK, &stop, NULL);
+  sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
+/* Whether the command has got it, too. */
+static bool run_child_has_it(struct run_child *c, int number) {
+  if (c->signal.code != SI_KERNEL) { /* kill(0, ...) of the command; its own SIGPIPE */
+    return c->signal.sender == (uint32_t)c->number || c->signal.sender == (uint32_t)getpid();
   }
+  if (sigismember(&c->early, number)) return false; /* R4 */
+  if (number == SIGHUP) return getsid(0) != getpid();
+  return number == SIGINT || number == SIGQUIT || number == SIGTSTP || number == SIGWINCH;
 }
 
 static void run_child_pass_on(struct run_child *c) {
   int number = (int)c->signal.number;
-  bool is_of_group = c->signal.code == SI_KERNEL;
-  bool is_own = c->signal.sender == (uint32_t)c->number; /* kill(0, ...) of the command */
   if (number == SIGCHLD) {
-    run_child_follow(c);
+    run_child_look(c);
+    if (c->is_stopped) run_child_stop_with();
   } else if (number == SIGCONT) {
     run_child_look(c);
     if (c->is_stopped) kill(c->number, SIGCONT);
-  } else if (!is_of_group && !is_own && !c->is_over) {
+  } else if (!run_child_has_it(c, number) && !c->is_over) {
     kill(c->number, number);
   }
+  sigdelset(&c->early, number);
 }
 
 static void run_child_wait(struct run_child *c) {
@@ -160,10 +181,9 @@ static void run_child_wait(struct run_child *c) {
 
 /* Die by the signal that has ended the command. Returns the exit code, if that is survived. */
 static int run_die_by(int number) {
-  const struct rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
   const struct sigaction as_usual = {.sa_handler = SIG_DFL};
   sigset_t it;
-  setrlimit(RLIMIT_CORE, &no_core);
+  prctl(PR_SET_DUMPABLE, 0); /* a limit of 0 would not keep a core from a program of core_pattern */
   sigaction(number, &as_usual, NULL);
   sigemptyset(&it);
   sigaddset(&it, number);

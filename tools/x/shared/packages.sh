@@ -6,7 +6,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [model]='@build +relacy-dev python3'
   [demo]='@build libcmocka-dev libssl-dev liburing-dev'
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
-  [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
+  [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb strace make curl wrk apache2-utils
     nghttp2-client libpq-dev openssl gnutls-bin sslscan testssl.sh tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
     libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev meson'
   [page]='chromium' # 195 MB, of three tests that are skipped without it

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -14,12 +15,12 @@ import tempfile
 import termios
 
 from permit_peer import Peer
-from voltgate_kit import LIMIT, at_end, equal, program, require, run_tests, scratch, wait_until
+from voltgate_kit import LIMIT, Skip, at_end, equal, program, require, run_tests, scratch, wait_until
 
 # Says "ready", and then each signal that comes; TERM ends it, with exit code 3.
 SAYS_SIGNALS = [sys.executable, '-c', '''
 import os, signal, sys
-names = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"]
+names = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGALRM"]
 all = [getattr(signal, n) for n in names]
 signal.pthread_sigmask(signal.SIG_BLOCK, all)
 print("ready", os.getpid(), flush=True)
@@ -175,7 +176,7 @@ def signals():
     its = peer()
     it = Run(*SAYS_SIGNALS, peer=its)
     it.waits_for('ready')
-    sent = ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGTERM']
+    sent = ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGALRM', 'SIGTERM']
     for number, name in enumerate(sent):
         os.kill(it.pid, getattr(signal, name))
         wait_until(lambda: len(it.said().splitlines()) == number + 2, f'{name} comes')
@@ -215,6 +216,71 @@ def terminal():
     screen.waits_for('SIGTERM')
     equal(re.findall('SIG[A-Z0-9]+', screen.text), ['SIGINT', 'SIGWINCH', 'SIGUSR1', 'SIGTERM'], 'what came')
     equal(its.held(), 0, 'held in the end')
+
+
+def timer():
+    """a timer that was set before reaches the command"""
+    def before():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # until the command waits for it
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    its = peer()
+    it = Run(*SAYS_SIGNALS, peer=its, preexec_fn=before)
+    it.waits_for('SIGALRM\nSIGALRM')
+    os.kill(it.pid, signal.SIGTERM)
+    equal(it.end(), 3, 'its exit code')
+
+
+def hangs_up():
+    """a terminal hangs up, and voltgate run leads the session: the command hears of it"""
+    its, (master, slave), out = peer(), pty.openpty(), tempfile.TemporaryFile()
+    it = Run(*SAYS_SIGNALS, peer=its, terminal=slave, stdout=out)
+    it.out = out
+    it.waits_for('ready')
+    os.close(slave)
+    os.close(master)
+    it.waits_for('SIGHUP')
+    os.kill(it.pid, signal.SIGTERM)
+    equal((it.end(), it.said().splitlines()[1:]), (3, ['SIGHUP', 'SIGTERM']), 'its end')
+
+
+def too_early():
+    """Ctrl-C when its signals are blocked, and the command is not there yet: the command gets it"""
+    if not shutil.which('strace'):
+        raise Skip('no strace')
+    its, screen = peer(), Terminal()
+    it = Run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=signalfd4', '-e', 'inject=signalfd4:delay_exit=1000000',
+             program(), 'run', '--gate', its.path, 'sleep', '1000', terminal=screen.slave)
+
+    def tracee():
+        with open(f'/proc/{it.pid}/task/{it.pid}/children') as file:
+            return [int(pid) for pid in file.read().split() if blocks(pid)]
+
+    def blocks(pid):  # what strace itself does not block
+        with open(f'/proc/{pid}/status') as file:
+            found = re.search(r'SigBlk:\s*([0-9a-f]+)', file.read())
+        return int(found[1], 16) >> (signal.SIGWINCH - 1) & 1 and \
+            os.path.samefile(f'/proc/{pid}/exe', program())
+    wait_until(lambda: tracee() or it.process.poll() is not None, 'its signals are blocked')
+    if it.process.poll() is not None:
+        raise Skip('strace may not trace')
+    screen.type('\x03')
+    equal(it.end(), -signal.SIGINT, 'it ends, also if Ctrl-C came late')
+
+
+def stopped_alone():
+    """only the command is stopped, and continued, where no shell would continue voltgate run: that does not stop"""
+    its = peer()
+    it = Run(*SAYS_SIGNALS, peer=its)
+    command = it.command_pid()
+    for _ in range(3):
+        os.kill(command, signal.SIGSTOP)
+        wait_until(lambda: state_of(command) == 'T', 'it is stopped')
+        os.kill(it.pid, signal.SIGUSR1)  # is sent on if it is not stopped
+        os.kill(command, signal.SIGCONT)
+        said = it.said().count('SIGUSR1')
+        wait_until(lambda: it.said().count('SIGUSR1') > said, 'a signal is sent on')
+    os.kill(command, signal.SIGTERM)
+    equal((it.end(), its.held()), (3, 0), 'its end')
 
 
 # ---- while it waits ----
@@ -317,6 +383,24 @@ def gate_refuses():
     equal((it.end(), it.complained().count('\n')), (3, 1), 'its end, and one line')
 
 
+def nobody_reads():
+    """a warning that nobody reads: the command goes on"""
+    its, (reads, writes) = peer(), os.pipe()
+    it = Run('--take', 'memory=1', *SAYS_SIGNALS, peer=its, stderr=writes)
+    os.close(writes)
+    os.close(reads)
+    it.waits_for('ready')
+    its.end()
+    its.limits = {'cores': 1}
+    its.begin()
+    wait_until(lambda: its.lines('claim'), 'it claims, and is refused')
+    for number in range(10):  # to hear of one, voltgate run has to be there
+        os.kill(it.pid, signal.SIGUSR1)
+        wait_until(lambda: it.said().count('SIGUSR1') > number or it.process.poll(), 'a signal is sent on')
+    os.kill(it.pid, signal.SIGTERM)
+    equal(it.end(), 3, 'its end')
+
+
 def kept():
     """--keep: what the command leaves behind holds on to the permit"""
     its = peer()
@@ -343,5 +427,5 @@ def no_answer():
 if __name__ == '__main__':
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)  # a shell has them ignored in what it runs in the background
-    run_tests([], streams, failures_, signals, terminal, places, limits_of_waiting, killed_run, killed_command,
-              gate_ends, gate_is_gone, gate_refuses, kept, no_answer)
+    run_tests([], streams, failures_, signals, timer, terminal, hangs_up, too_early, stopped_alone, places, limits_of_waiting, killed_run, killed_command,
+              gate_ends, gate_is_gone, gate_refuses, nobody_reads, kept, no_answer)
