@@ -145,8 +145,9 @@ static volt_future *run_keep_nap(struct run_hold *h) {
 
 /* Whether the user's gate, which was not there, was started. It may end at once, so not too often. */
 static bool run_keep_starts(struct run_hold *h) {
-  const char *why;
-  return h->starts < 3 && run_nearby_start(h, h->result, &why) && ++h->starts > 0;
+  if (h->starts == 3 || run_nearby_start(h, h->result) != VOLT_OK) return false;
+  h->starts += 1;
+  return true;
 }
 
 static volt_future *run_keep_claim(struct run_hold *h) {

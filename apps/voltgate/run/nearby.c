@@ -99,8 +99,10 @@ static int run_nearby_fork(int listener, bool is_first) {
     if (gate == 0) run_nearby_become(listener, is_first);
     _exit(gate < 0);
   }
-  while (waitpid(between, &status, 0) < 0)
+  while (waitpid(between, &status, 0) < 0) {
+    if (errno == ECHILD) return 0; /* SIGCHLD is ignored: it is not known. A connect finds out */
     if (errno != EINTR) return errno;
+  }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EAGAIN;
 }
 
@@ -127,14 +129,34 @@ static int run_nearby_start_at(const struct sockaddr_un *at) {
   return wrong;
 }
 
+/* Whether the directory is this user's, or may be where it makes one of its own: root does not leave behind in another
+ * user's what that user could not use. */
+static bool run_nearby_is_mine(const char *directory, bool or_roots) {
+  struct stat it;
+  if (lstat(directory, &it) != 0) return true; /* what makes it says why not */
+  return it.st_uid == geteuid() || (or_roots && it.st_uid == 0);
+}
+
+/* Make the directory of the socket. Returns 0, or an errno. */
+static int run_nearby_make_directory(char *path) {
+  char *last = strrchr(path, '/');
+  *last = '\0';
+  bool is_mine = run_nearby_is_mine(path, true);
+  *last = '/';
+  if (!is_mine) return EPERM;
+  if (mkdir(path, 0700) != 0 && errno != EEXIST) return errno;
+  return run_nearby_is_mine(path, false) ? 0 : EPERM;
+}
+
 /* Returns 0, or an errno. */
 static int run_nearby_start_locked(const struct sockaddr_un *at) {
   char path[sizeof at->sun_path + 8];
   snprintf(path, sizeof path, "%s", at->sun_path);
   *strrchr(path, '/') = '\0';
-  if (mkdir(path, 0700) != 0 && errno != EEXIST) return errno;
+  int wrong = run_nearby_make_directory(path);
+  if (wrong != 0) return wrong;
   snprintf(path, sizeof path, "%s.lock", at->sun_path);
-  int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), wrong = 0;
+  int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock < 0) return errno;
   while (flock(lock, LOCK_EX) != 0 && wrong == 0)
     if (errno != EINTR) wrong = errno;
@@ -143,26 +165,24 @@ static int run_nearby_start_locked(const struct sockaddr_un *at) {
   return wrong;
 }
 
-bool run_nearby_start(const struct run_hold *h, int result, const char **why) {
+int run_nearby_start(const struct run_hold *h, int result) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
   int e = volt_errno(result);
-  *why = volt_strerror(result);
-  if (!h->is_own || (e != ENOENT && e != ECONNREFUSED)) return false;
+  if (!h->is_own || (e != ENOENT && e != ECONNREFUSED)) return result;
   const char *path = h->gate + strlen("unix:");
-  if (strlen(path) >= sizeof at.sun_path) return false;
+  if (strlen(path) >= sizeof at.sun_path) return result;
   memcpy(at.sun_path, path, strlen(path) + 1);
   e = run_nearby_start_locked(&at);
-  if (e != 0) *why = volt_strerror(VOLT_ERRNO(e));
-  return e == 0;
+  return e == 0 ? (int)VOLT_OK : VOLT_ERRNO(e);
 }
 
 int run_nearby_connect(struct run_hold *h) {
-  const char *why;
   int result = VOLT_OK;
   for (unsigned tries = 0; tries < 3; tries++) {
     result = volt_rt_run_until(h->rt, volt_permit_client_connect_future(&h->client, h->gate),
                                VOLT_NO_DEADLINE);
-    if (result == VOLT_OK || !run_nearby_start(h, result, &why)) break;
+    int started = result == VOLT_OK ? result : run_nearby_start(h, result);
+    if (result == VOLT_OK || started != VOLT_OK) return started;
   }
   return result;
 }

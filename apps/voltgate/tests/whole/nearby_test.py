@@ -171,6 +171,25 @@ def wrong():
     require(done.stderr.count('\n') == 1 and home.socket in done.stderr, done.stderr)
 
 
+def cannot():
+    """it cannot be started: standard error says why; and nothing is left in the directory of another user"""
+    home = Home()
+    os.makedirs(home.socket + '.lock')
+    done = home.run('true')
+    equal((done.returncode, done.stderr), (125, f'voltgate: run: unix:{home.socket}: Is a directory\n'), 'why')
+    if os.geteuid() == 0:
+        home = Home()
+        os.chown(home.path, 65534, 65534)
+        equal((home.run('true').returncode, os.listdir(home.path)), (125, []), "another user's")
+
+
+def ignored():
+    """the ends of its children are ignored: it starts the gate, and runs"""
+    home = Home()
+    done = home.run('echo', 'done', preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    equal((done.returncode, done.stdout, done.stderr), (0, 'done\n', ''), 'what it did')
+
+
 def inherited():
     """voltgate permits serves at a socket that systemd gives it"""
     home = Home()
@@ -189,4 +208,4 @@ def inherited():
 
 
 if __name__ == '__main__':
-    run_tests([gate_is_there], started, at_once, limits, killed, unused, wrong, inherited)
+    run_tests([gate_is_there], started, at_once, limits, killed, unused, wrong, cannot, ignored, inherited)
