@@ -162,19 +162,34 @@ volt_future *run_jobs_future(struct run_jobs *j) {
 
 /* ---- life ---- */
 
+static bool run_jobs_is_number(const char *word) {
+  return word && *word && word[strspn(word, "0123456789")] == '\0';
+}
+
 void run_jobs_leave_out(char *const *words) {
   char **to = (char **)(uintptr_t)words; /* argv, which is the program's */
-  for (; *words; words++)
-    if (strcmp(*words, "-j") != 0) *to++ = *words;
+  for (; *words; words++) {
+    bool is_jobs = strcmp(*words, "-j") == 0 || strcmp(*words, "--jobs") == 0;
+    if (!is_jobs || run_jobs_is_number(words[1])) *to++ = *words;
+  }
   *to = NULL;
 }
 
-/* Put it behind what MAKEFLAGS says: the last counts. */
+/* The variables of MAKEFLAGS: what begins with the word --, or the end of it. */
+static const char *run_jobs_variables(const char *flags) {
+  if (strcmp(flags, "--") == 0 || strncmp(flags, "-- ", 3) == 0) return flags;
+  const char *found = strstr(flags, " -- ");
+  return found ? found : flags + strlen(flags);
+}
+
+/* Put it behind the other options of MAKEFLAGS: the last counts. */
 static bool run_jobs_say(const struct run_jobs *j) {
   const char *before = getenv("MAKEFLAGS");
   char *flags = NULL;
-  int size = asprintf(&flags, "%s -j --jobserver-auth=%d,%d", before ? before : "", j->pipe[0],
-                      j->pipe[1]);
+  if (!before) before = "";
+  const char *variables = run_jobs_variables(before);
+  int size = asprintf(&flags, "%.*s -j --jobserver-auth=%d,%d %s", (int)(variables - before),
+                      before, j->pipe[0], j->pipe[1], variables);
   bool is_said = size >= 0 && setenv("MAKEFLAGS", flags, 1) == 0;
   if (size >= 0) free(flags);
   return is_said;

@@ -13,7 +13,7 @@ struct run_jobs;
  * as much more. Returns NULL, and standard error says why: nothing was made. */
 struct run_jobs *run_jobs_begin(struct run_hold *of);
 
-/* Leave out each -j without a number: make would take it for a jobserver of its own, without a limit. words: in
+/* Leave out each -j and --jobs without a number: make would take it for a jobserver of its own, without a limit. words: in
  * argv. */
 void run_jobs_leave_out(char *const *words);
 

@@ -2,6 +2,7 @@
 """jobs_test.py VOLTGATE: voltgate run --jobs: a jobserver for make, whose tokens are permits: several makes share one
 limit, a make grows and gives back, and what a killed one had comes back."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -49,8 +50,9 @@ class Project:
         with open(os.path.join(self.path, 'Makefile'), 'w') as file:
             file.write(f'all: {names}\n{names}:\n\t@{sys.executable} job.py {self.ledger} {until}\n')
 
-    def start(self, its, *words):
+    def start(self, its, *words, **variables):
         env = {name: value for name, value in os.environ.items() if name not in ('MAKEFLAGS', 'MAKELEVEL', 'MFLAGS')}
+        env.update(variables)
         process = subprocess.Popen([program(), 'run', '--gate', its.path, '--jobs', *words], cwd=self.path, env=env,
                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         at_end.callback(lambda: process.returncode is None and os.killpg(process.pid, signal.SIGKILL))
@@ -79,6 +81,19 @@ def grows():
     ends(project.start(its, 'make', '-j'))
     equal(project.counts(), (0, 3), 'jobs in the end, and at once')
     equal((its.highest['cores'], its.held()), (3, 0), 'permits at once, and in the end')
+
+
+def flags():
+    """options and variables of a make around it stay; -j and --jobs without a number go, -j 2 does not"""
+    for flags in ('', 'k', ' -- NAME=1', 'k -- NAME=a\\ --\\ b', '-- NAME=1', '-j2 --jobserver-auth=98,99 -- NAME=1'):
+        its, project = peer(3), Project(3, 3)
+        ends(project.start(its, 'make', '-j', '--jobs', MAKEFLAGS=flags))
+        equal((project.counts(), its.held()), ((0, 3), 0), flags)
+    shows = [sys.executable, '-c', 'import os, sys; print(sys.argv[1:], os.environ["MAKEFLAGS"], file=sys.stderr)']
+    said = Project(1, 1).start(peer(1), *shows, '-j', '-j', '2', '--jobs', '3', '--jobs', MAKEFLAGS='k -- A=1')
+    words, _, left = said.communicate(timeout=LIMIT)[1].strip().partition('] ')
+    equal(words, "['-j', '2', '--jobs', '3'", 'arguments')
+    require(re.fullmatch(r'k -j --jobserver-auth=\d+,\d+ +-- A=1', left), left)
 
 
 def two():
@@ -135,4 +150,4 @@ def claims():
 
 
 if __name__ == '__main__':
-    run_tests([make_is_there], grows, two, gives_back, killed, claims)
+    run_tests([make_is_there], grows, flags, two, gives_back, killed, claims)
