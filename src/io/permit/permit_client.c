@@ -90,8 +90,8 @@ static void permit_client_note(volt_permit_client *c, const char *words) {
  * answered by one line. */
 static void permit_client_past(volt_permit_client *c, enum permit_line_says says,
                                const permit_line_read *line) {
-  if (says == PERMIT_SAYS_GRANTED && c->outcome == VOLT_PERMIT_LEFT)
-    c->outcome = VOLT_PERMIT_RETURNED; /* R2 */
+  if (says == PERMIT_SAYS_GRANTED && c->late == 1 && c->outcome == VOLT_PERMIT_LEFT)
+    c->outcome = VOLT_PERMIT_RETURNED; /* R2; of the last that was given up, not of one before */
   bool is_refused = says == PERMIT_SAYS_REFUSED && (c->late_releases > 0 || line->is_state);
   if (says != PERMIT_SAYS_GIVEN && !is_refused) return;
   if (says == PERMIT_SAYS_GIVEN) permit_client_hold(c, line);
@@ -262,6 +262,8 @@ static void permit_client_undo(volt_future *f) {
 
 static bool permit_client_cancel(volt_future *f) {
   volt_permit_client *c = permit_client_of(f);
+  bool is_new = c->work == PERMIT_ACQUIRES && !c->has_begun;
+  if (is_new) c->outcome = VOLT_PERMIT_NOT_ASKED;
   volt_future_cancel(&c->async.future);
   permit_client_undo(f);
   return true;

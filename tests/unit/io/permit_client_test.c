@@ -246,6 +246,8 @@ static void a_future_that_was_never_polled_has_done_nothing(void **state) {
   connect_to(&c);
   volt_future_made(volt_permit_client_acquire_future(&c, &two));
   volt_future_made(volt_permit_client_acquire_future(&c, &two));
+  volt_future_cancel(&c.future);
+  assert_int_equal(volt_permit_client_outcome(&c), VOLT_PERMIT_NOT_ASKED);
   assert_result(run(volt_permit_client_acquire_future(&c, &two)), VOLT_OK);
   assert_int_equal(g.ends[0].takes, 1);
   volt_future_made(volt_permit_client_release_future(&c, NULL));
@@ -316,6 +318,39 @@ static void an_acquire_is_given_up_at_each_moment(void **state) {
     assert_true(seen[VOLT_PERMIT_LEFT] > 0 || is_free);
     assert_true(seen[VOLT_PERMIT_RETURNED] + seen[VOLT_PERMIT_KEPT] == 0 || is_free);
   }
+}
+
+/* One that may be granted is given up, and then one that is never granted: the outcome is that of the second. */
+static unsigned give_up_twice(uint64_t seed, uint64_t first_ns, uint64_t second_ns) {
+  const volt_permit_request all = {.text = "cores=3"};
+  begin(seed, &slow);
+  hold(&other, "cores=1");
+  connect_to(&c);
+  const gate_end *e = &g.ends[1];
+  int result = run_for(volt_permit_client_acquire_future(&c, &two), first_ns);
+  if (result == VOLT_OK) assert_result(run(volt_permit_client_release_future(&c, NULL)), VOLT_OK);
+  bool is_asked = result == VOLT_OK || volt_permit_client_outcome(&c) != VOLT_PERMIT_NOT_ASKED;
+  assert_result(run_for(volt_permit_client_acquire_future(&c, &all), second_ns), VOLT_ETIMEDOUT);
+  assert_result(run(volt_permit_client_settle_future(&c)), VOLT_OK);
+  enum volt_permit_outcome outcome = volt_permit_client_outcome(&c);
+  assert_true(outcome == VOLT_PERMIT_NOT_ASKED || outcome == VOLT_PERMIT_LEFT);
+  assert_int_equal(e->takes, is_asked + (outcome == VOLT_PERMIT_LEFT));
+  assert_int_equal(g.held, 1);
+  unsigned grants = e->grants;
+  volt_permit_client_close(&c);
+  volt_permit_client_close(&other);
+  finish();
+  return outcome == VOLT_PERMIT_LEFT ? grants : 0;
+}
+
+static void the_outcome_is_that_of_the_last_acquire(void **state) {
+  (void)state;
+  unsigned granted_before = 0;
+  for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t first_ns = 0; first_ns <= UINT64_C(15000000); first_ns += 3000000)
+      for (uint64_t second_ns = 0; second_ns <= UINT64_C(15000000); second_ns += 3000000)
+        granted_before += give_up_twice(seed, first_ns, second_ns);
+  assert_true(granted_before > 0);
 }
 
 static void a_connect_is_given_up_at_each_moment(void **state) {
@@ -512,6 +547,7 @@ int main(void) {
       cmocka_unit_test(one_of_zeros_is_closed),
       cmocka_unit_test(a_future_that_was_never_polled_has_done_nothing),
       cmocka_unit_test(an_acquire_is_given_up_at_each_moment),
+      cmocka_unit_test(the_outcome_is_that_of_the_last_acquire),
       cmocka_unit_test(a_connect_is_given_up_at_each_moment),
       cmocka_unit_test(a_release_is_given_up_at_each_moment),
       cmocka_unit_test(a_grant_that_loses_a_select_is_given_back),
