@@ -15,6 +15,11 @@
 
 #define MS UINT64_C(1000000)
 
+/* Of the tries to come to a gate again that has ended: how long to wait between them, and how long in all until the
+ * user hears of it. */
+static const uint64_t again_first_ns = 5 * MS, again_most_ns = 1000 * MS,
+                      again_warns_ns = 10000 * MS;
+
 /* ---- words ---- */
 
 static int run_hold_fail(const struct run_hold *h, const char *what, int result) {
@@ -35,13 +40,28 @@ static void run_hold_join(char to[RUN_WORDS_MAX], char *const *words) {
   }
 }
 
+/* ---- again ---- */
+
+/* The gate has ended: the tries begin. */
+static void run_again_begin(struct run_hold *h) {
+  h->warns_ns = volt_rt_now_ns(h->rt) + again_warns_ns;
+  h->nap_ns = again_first_ns;
+}
+
+/* How long to wait before the next try. */
+static volt_future *run_again_nap(struct run_hold *h) {
+  uint64_t nap_ns = h->nap_ns;
+  h->nap_ns = nap_ns * 2 < again_most_ns ? nap_ns * 2 : again_most_ns;
+  return volt_sleep_future(&h->nap, volt_rt_timers(h->rt), volt_rt_now_ns(h->rt) + nap_ns);
+}
+
 /* ---- get it ---- */
 
 static volt_permit_request run_hold_request(const struct run_hold *h, unsigned flags) {
   const struct under_settings *s = h->settings;
   return (volt_permit_request){.text = s->take,
                                .flags = flags,
-                               .wait_ns = flags & VOLT_PERMIT_CLAIM ? 0 : s->wait_ns,
+                               .wait_ns = flags & VOLT_PERMIT_CLAIM ? 0 : h->wait_ns,
                                .label = s->label,
                                .command = h->words};
 }
@@ -72,6 +92,7 @@ static int run_hold_acquire(struct run_hold *h) {
       if (is_shown) fputs("\r\033[K", stderr);
       return result;
     }
+    h->has_queued = true;
     run_hold_show(h, &is_shown);
     either[1] = volt_permit_client_place_future(&place, &h->client, &seen);
   }
@@ -81,6 +102,38 @@ static int run_hold_acquire(struct run_hold *h) {
 static bool run_hold_is_gone(int result) {
   int e = volt_errno(result);
   return result == VOLT_ECLOSED || e == ECONNRESET || e == EPIPE;
+}
+
+static bool run_hold_is_away(int result) {
+  int e = volt_errno(result);
+  return run_hold_is_gone(result) || e == ECONNREFUSED || e == ENOENT;
+}
+
+/* The time that is left for the next try. Returns false: none. */
+static bool run_hold_may_wait(struct run_hold *h, uint64_t asked_ns) {
+  uint64_t passed_ns = volt_rt_now_ns(h->rt) - asked_ns;
+  if (h->settings->wait_ns == 0) return true;
+  h->wait_ns = h->settings->wait_ns > passed_ns ? h->settings->wait_ns - passed_ns : 0;
+  return h->wait_ns > 0;
+}
+
+/* Connect, and wait for the permit. One that has waited in the queue of a gate that ends queues at the next one; the
+ * gate has not said before that it is there: then two more tries are enough for a gate that was about to end. */
+static int run_hold_get(struct run_hold *h) {
+  uint64_t asked_ns = 0;
+  h->wait_ns = h->settings->wait_ns;
+  for (unsigned tries = 0;; tries++) {
+    int result = run_nearby_connect(h);
+    if (asked_ns == 0) asked_ns = volt_rt_now_ns(h->rt);
+    if (result == VOLT_OK) result = run_hold_acquire(h);
+    if (h->has_queued) run_again_begin(h);
+    h->has_queued = false;
+    if (h->warns_ns == 0 && (tries == 2 || !run_hold_is_gone(result))) return result;
+    if (!run_hold_is_away(result) || volt_rt_now_ns(h->rt) > h->warns_ns) return result;
+    volt_permit_client_close(&h->client);
+    if (h->warns_ns != 0) (void)!volt_rt_run_until(h->rt, run_again_nap(h), VOLT_NO_DEADLINE);
+    if (!run_hold_may_wait(h, asked_ns)) return VOLT_ETIMEDOUT;
+  }
 }
 
 int run_hold_take(struct run_hold *h) {
@@ -93,12 +146,7 @@ int run_hold_take(struct run_hold *h) {
   int result = volt_rt_create(&h->rt, &config);
   if (result != VOLT_OK) return run_hold_fail(h, "cannot start", result);
   volt_permit_client_init(&h->client, h->rt);
-  for (unsigned tries = 0; tries < 3; tries++) {
-    result = run_nearby_connect(h);
-    if (result == VOLT_OK) result = run_hold_acquire(h);
-    if (!run_hold_is_gone(result)) break;
-    volt_permit_client_close(&h->client);
-  }
+  result = run_hold_get(h);
   return result == VOLT_OK ? 0 : run_hold_fail(h, h->gate, result);
 }
 
@@ -114,14 +162,11 @@ void run_hold_more(struct run_hold *h, const struct run_hold *of) {
 }
 
 volt_future *run_hold_acquire_future(struct run_hold *h) {
-  volt_permit_request request = run_hold_request(h, 0);
-  request.wait_ns = 0;
+  const volt_permit_request request = run_hold_request(h, 0);
   return volt_permit_client_acquire_future(&h->client, &request);
 }
 
 /* ---- keep it ---- */
-
-static const uint64_t keep_first_ns = 5 * MS, keep_most_ns = 1000 * MS, keep_warns_ns = 10000 * MS;
 
 /* Whether the gate has said that it will not grant this. */
 static bool run_keep_is_refused(const struct run_hold *h, int result) {
@@ -129,18 +174,15 @@ static bool run_keep_is_refused(const struct run_hold *h, int result) {
          (volt_errno(result) == EPROTO && volt_permit_client_words(&h->client)[0]);
 }
 
-/* The gate could not be asked, or did not grant it: how long to wait before the next try. */
+/* The gate could not be asked, or did not grant it. */
 static volt_future *run_keep_nap(struct run_hold *h) {
-  uint64_t now_ns = volt_rt_now_ns(h->rt);
   volt_permit_client_close(&h->client);
-  if (now_ns >= h->warns_ns && !h->has_warned) {
+  if (volt_rt_now_ns(h->rt) >= h->warns_ns && !h->has_warned) {
     fprintf(stderr, "voltgate: run: %s: the gate has ended: the command goes on without a permit\n",
             h->gate);
     h->has_warned = true;
   }
-  uint64_t nap_ns = h->nap_ns;
-  h->nap_ns = nap_ns * 2 < keep_most_ns ? nap_ns * 2 : keep_most_ns;
-  return volt_sleep_future(&h->nap, volt_rt_timers(h->rt), now_ns + nap_ns);
+  return run_again_nap(h);
 }
 
 /* Whether the user's gate, which was not there, was started. It may end at once, so not too often. */
@@ -161,8 +203,7 @@ static int run_keep_poll(volt_async *a, volt_ctx *ctx) {
   for (;;) {
     VOLT_AWAIT_RESULT(self, self->result, volt_permit_client_lost_future(&self->client));
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);
-    self->warns_ns = volt_rt_now_ns(self->rt) + keep_warns_ns;
-    self->nap_ns = keep_first_ns;
+    run_again_begin(self);
     self->has_warned = false;
     self->starts = 0;
     volt_permit_client_close(&self->client);

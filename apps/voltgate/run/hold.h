@@ -16,16 +16,19 @@ struct run_hold {
   volt_rt *rt; /* by hand */
   volt_permit_client client;
   char words[RUN_WORDS_MAX];
-  volt_async async; /* that watches over it; what follows is of it */
+  uint64_t wait_ns; /* that is left; 0: for ever */
   volt_sleep_op nap;
-  uint64_t warns_ns; /* when it will have tried for long enough to say so */
+  uint64_t warns_ns; /* when it will have tried for long enough to say so; 0: it has not lost a gate */
   uint64_t nap_ns;
+  bool has_queued;  /* at the gate that it asks */
+  volt_async async; /* that watches over it; what follows is of it */
   int result;
   unsigned starts; /* of the user's gate, since the permit was lost */
   bool has_warned;
 };
 
-/* Get the permit: wait as the settings say. A terminal on standard error shows the place.
+/* Get the permit: wait as the settings say. If the gate ends while it waits, it queues at the next one, which has ten
+ * seconds to come. A terminal on standard error shows the place.
  * h: all-zero but settings. Returns 0; or an exit code, and standard error says why. */
 int run_hold_take(struct run_hold *h);
 

@@ -320,6 +320,24 @@ def limits_of_waiting():
         equal(run(its, '--take', 'cores=2', '--or-fail', 'true').returncode, 0, 'one behind another')
 
 
+def waits_on():
+    """the gate ends, and is back, while a command waits: it queues again"""
+    its = peer()
+    opens = False
+    its.fits = lambda wants: opens
+    waits, late = Run('echo', 'done', peer=its), Run('--wait', '1h', 'true', peer=its)
+    for _ in range(5):
+        wait_until(lambda: its.waiting() == 2, 'both wait')
+        its.end()
+        its.begin()
+    wait_until(lambda: its.waiting() == 2, 'both wait again')
+    opens = True
+    its.set()
+    equal((waits.end(), late.end(), waits.said(), waits.complained()), (0, 0, 'done\n', ''), 'their ends')
+    left = [int(line.split(' wait=')[1].split('ms')[0]) for line in its.lines('take') if ' wait=' in line]
+    require(left[0] == 3600000 and left == sorted(left, reverse=True) and left[-1] < left[0], left)
+
+
 # ---- what ends ----
 
 def killed_run():
@@ -427,5 +445,6 @@ def no_answer():
 if __name__ == '__main__':
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)  # a shell has them ignored in what it runs in the background
-    run_tests([], streams, failures_, signals, timer, terminal, hangs_up, too_early, stopped_alone, places, limits_of_waiting, killed_run, killed_command,
-              gate_ends, gate_is_gone, gate_refuses, nobody_reads, kept, no_answer)
+    run_tests([], streams, failures_, signals, timer, terminal, hangs_up, too_early, stopped_alone, places,
+              limits_of_waiting, waits_on, killed_run, killed_command, gate_ends, gate_is_gone, gate_refuses,
+              nobody_reads, kept, no_answer)
