@@ -185,9 +185,10 @@ static volt_future *run_keep_nap(struct run_hold *h) {
   return run_again_nap(h);
 }
 
-/* Whether the user's gate, which was not there, was started. It may end at once, so not too often. */
+/* Whether the user's gate, which was not there, was started. It may end at once, so not too often. If another process
+ * starts it, this one has a command to look after meanwhile. */
 static bool run_keep_starts(struct run_hold *h) {
-  if (h->starts == 3 || run_nearby_start(h, h->result) != VOLT_OK) return false;
+  if (h->starts == 3 || run_nearby_start(h, h->result, false) != VOLT_OK) return false;
   h->starts += 1;
   return true;
 }

@@ -149,7 +149,7 @@ static int run_nearby_make_directory(char *path) {
 }
 
 /* Returns 0, or an errno. */
-static int run_nearby_start_locked(const struct sockaddr_un *at) {
+static int run_nearby_start_locked(const struct sockaddr_un *at, bool waits) {
   char path[sizeof at->sun_path + 8];
   snprintf(path, sizeof path, "%s", at->sun_path);
   *strrchr(path, '/') = '\0';
@@ -158,21 +158,21 @@ static int run_nearby_start_locked(const struct sockaddr_un *at) {
   snprintf(path, sizeof path, "%s.lock", at->sun_path);
   int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock < 0) return errno;
-  while (flock(lock, LOCK_EX) != 0 && wrong == 0)
+  while (flock(lock, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 && wrong == 0)
     if (errno != EINTR) wrong = errno;
   if (wrong == 0) wrong = run_nearby_start_at(at);
   close(lock);
   return wrong;
 }
 
-int run_nearby_start(const struct run_hold *h, int result) {
+int run_nearby_start(const struct run_hold *h, int result, bool waits) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
   int e = volt_errno(result);
   if (!h->is_own || (e != ENOENT && e != ECONNREFUSED)) return result;
   const char *path = h->gate + strlen("unix:");
   if (strlen(path) >= sizeof at.sun_path) return result;
   memcpy(at.sun_path, path, strlen(path) + 1);
-  e = run_nearby_start_locked(&at);
+  e = run_nearby_start_locked(&at, waits);
   return e == 0 ? (int)VOLT_OK : VOLT_ERRNO(e);
 }
 
@@ -181,7 +181,7 @@ int run_nearby_connect(struct run_hold *h) {
   for (unsigned tries = 0; tries < 3; tries++) {
     result = volt_rt_run_until(h->rt, volt_permit_client_connect_future(&h->client, h->gate),
                                VOLT_NO_DEADLINE);
-    int started = result == VOLT_OK ? result : run_nearby_start(h, result);
+    int started = result == VOLT_OK ? result : run_nearby_start(h, result, true);
     if (result == VOLT_OK || started != VOLT_OK) return started;
   }
   return result;

@@ -17,8 +17,9 @@ bool run_nearby_is_own(const char *written);
 int run_nearby_connect(struct run_hold *h);
 
 /* After a connect has failed with `result`: start the gate if it is the user's and is not there. Two processes that
- * do this at once start one. Returns VOLT_OK: one listens now; else why not. */
-int run_nearby_start(const struct run_hold *h, int result);
+ * do this at once start one. waits: for the other one; else it fails. Returns VOLT_OK: one listens now; else why
+ * not. */
+int run_nearby_start(const struct run_hold *h, int result, bool waits);
 
 /* The options of the gate of a user: of ~/.config/voltgate/permits.ini, if that is there. argv: room for
  * RUN_NEARBY_ARGUMENTS; its words stay. is_first: there was none before, so nothing is claimed. Returns how

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """nearby_test.py VOLTGATE: the gate of a user, which voltgate run starts when it is not there: one, whoever is first;
 it ends when it is not used, and what it held is claimed when it was killed."""
+import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -150,6 +152,23 @@ def killed():
     equal(len(home.gates()), 1, 'gates')
 
 
+def is_started():
+    """the gate is killed, and another process is long about to start it: a command and its signals do not wait for that"""
+    home = Home(INI.replace('10s', '0'))
+    holder = home.start('sh', '-c', 'trap "echo USR1" USR1; echo ready; while :; do sleep 0.01; done')
+    equal(holder.stdout.readline(), 'ready\n', 'it runs')
+    with open(home.socket + '.lock') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        killed = home.gates()
+        os.kill(killed[0], signal.SIGKILL)
+        for _ in range(20):
+            os.kill(holder.pid, signal.SIGUSR1)
+            require(select.select([holder.stdout], [], [], LIMIT)[0], 'the command gets a signal')
+            equal(holder.stdout.readline(), 'USR1\n', 'what it gets')
+    wait_until(lambda: home.gates() not in ([], killed), 'there is another gate')
+    wait_until(lambda: len(home.listed('holder')) == 1, 'it holds it again')
+
+
 def unused():
     """it ends when it is not used, and is there again when it is asked"""
     home = Home(INI.replace('10s', '0') + '[voltgate]\nend-unused = 100ms\n')
@@ -208,4 +227,4 @@ def inherited():
 
 
 if __name__ == '__main__':
-    run_tests([gate_is_there], started, at_once, limits, killed, unused, wrong, cannot, ignored, inherited)
+    run_tests([gate_is_there], started, at_once, limits, killed, is_started, unused, wrong, cannot, ignored, inherited)
