@@ -207,6 +207,7 @@ typedef struct volt_tls {
   VOLT_PLAIN(uint8_t) is_closing;
   uint8_t gathers;        /* what is written goes to rest, and is sent as one */
   uint8_t events;         /* of the last try */
+  uint8_t is_dry;         /* the last recv has found the end of what was in the socket */
   unsigned char area[32]; /* a client's: what its sessions are of */
 } volt_tls;
 VOLT_SIZE_AT_MOST_(volt_tls, 384);

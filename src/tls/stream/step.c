@@ -98,6 +98,7 @@ static int step_read(volt_tls_op *op, unsigned *events) {
     if (!SSL_has_pending(t->ssl)) break;
   }
   *events = result == VOLT_EAGAIN ? step_in(t) : step_left(t);
+  t->is_dry = op->n > 0 && t->is_drained;
   return op->n > 0 ? (int)VOLT_OK : result;
 }
 
@@ -202,4 +203,11 @@ int volt_tls_step_(volt_tls_op *op, volt_ctx *ctx, unsigned *events) {
   if (result != VOLT_EAGAIN || !t->is_cut) return result;
   ctx->yield = true;
   return VOLT_PENDING;
+}
+
+bool volt_tls_waits_first_(volt_tls *t) {
+  bool is_dry = t->is_dry; /* I8 */
+  t->is_dry = 0;
+  if (!is_dry || step_refuses(t) != VOLT_OK || t->error != VOLT_OK) return false;
+  return !t->has_ended && !t->rest && !SSL_has_pending(t->ssl);
 }

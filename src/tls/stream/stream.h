@@ -20,7 +20,7 @@
  *
  *   operation   uses       a step                                            it awaits
  *   handshake   both       SSL_do_handshake(), then rest is sent             in; out while rest
- *   recv        RECEIVES   rest is tried once; SSL_read()                    in; out while rest
+ *   recv        RECEIVES   rest is tried once; SSL_read()                    in, perhaps first (I8); out while rest
  *   send        SENDS      rest is sent; SSL_write(), a record or two        out; in (R7)
  *   shutdown    SENDS      rest is sent; SSL_shutdown()                      out; in (R7)
  *   close       CLOSES     close_notify is tried; descriptor; under_way      -
@@ -45,6 +45,11 @@
  *       operation gives up both, as its last access to the stream. A session that is saved counts itself
  *       in under_way in the same way, and has no bit.
  *
+ *   I8  A recv that is a future waits before its first step only if OpenSSL has nothing that was received, and
+ *       knows of no end: so whatever it can find comes through the socket, which it waits for. That the
+ *       socket was empty when the last recv ended is a hint: a step that finds nothing costs a call of the
+ *       system, and a buffer of OpenSSL's.
+ *
  * Races
  *   R1  Interleaving: a recv in a select decrypts; another thread grants another branch of the
  *       select; the bytes are in the loser's buffer. Prevented by: in a select a step first makes
@@ -61,8 +66,8 @@
  *       another thread begins an operation. Prevented by: an operation counts itself in under_way, and
  *       then looks at CLOSES; the close sets CLOSES, and then waits for under_way. So it waits for the
  *       operation, or that sees CLOSES, which stays set, and touches nothing else of the stream.
- *   R4  Interleaving: a recv waits for bytes that have come already. Prevented by: readiness is that
- *       of volt_fd_ready_future(), which looks again after it has registered.
+ *   R4  Interleaving: a recv waits for bytes that have come already, also before its first step. Prevented by:
+ *       readiness is that of volt_fd_ready_future(), which looks again after it has registered.
  *
  *   R7  Interleaving: a recv has received half a message of control (a session ticket in two records),
  *       and waits for the socket; a send cannot write before the other half, and receives it, with
@@ -108,6 +113,9 @@ enum {
  * to run before, or a select has decided against it; else its result: then *events are what is to be
  * awaited before a step of the same kind, 0: nothing. */
 int volt_tls_step_(volt_tls_op *op, volt_ctx *ctx, unsigned *events);
+
+/* Whether a recv that begins is to wait for the socket before it makes a step (I8); once after each recv. */
+bool volt_tls_waits_first_(volt_tls *t);
 
 /* ---- wire.c. Under the lock ---- */
 

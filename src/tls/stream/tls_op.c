@@ -2,6 +2,7 @@
  *
  * Labels: tls */
 #include <errno.h>
+#include <poll.h>
 
 #include "../../core/future/future_ops.h"
 #include "../../core/inspect/describe.h"
@@ -96,11 +97,12 @@ static int tls_op_poll_awaited(volt_tls_op *op, volt_ctx *ctx) {
   return result;
 }
 
-/* The lock is held: one step, and release it. */
+/* The lock is held: one step, unless a wait comes first, and release it. */
 static int tls_op_locked(volt_tls_op *op, volt_ctx *ctx) {
-  unsigned events = 0;
+  unsigned events = POLLIN;
   int before = errno; /* OpenSSL may set it */
-  int result = volt_tls_step_(op, ctx, &events);
+  bool waits = op->kind == VOLT_TLS_OP_RECV_ && volt_tls_waits_first_(op->stream);
+  int result = waits ? (int)VOLT_EAGAIN : volt_tls_step_(op, ctx, &events);
   errno = before;
   volt_mutex_unlock(&op->stream->lock);
   if (result != VOLT_EAGAIN) return result;

@@ -63,6 +63,7 @@ static bool decrypt(SSL *ssl, size_t most) {
   char records[8];
   size_t n = 0;
   if (volt_fd_try_recv(ssl->stream->fd, records, most, 0, &n) != VOLT_OK) return false;
+  ssl->stream->is_drained = n < most;
   ssl->plain += static_cast<uint32_t>(n);
   return true;
 }

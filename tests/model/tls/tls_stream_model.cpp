@@ -1,5 +1,5 @@
 // tls_stream_model: operations of a TLS stream beside each other, beside cancels, selects, a session that is saved, and a close.
-// Checks stream.h I1, I2, R1 to R4, R6, R7.
+// Checks stream.h I1, I2, I8, R1 to R4, R6, R7.
 // PROGRAM: tls BATCH 2 MUTANTS SUPPORT model_tls.cpp model_io.cpp DEFINES tls small_sections
 // PROGRAM: tls SOURCES tls_op.c step.c end.c op.c whole.c fd.c close.c call.c make.c watched.c select.c mutex.c bypass.c latch.c
 // PROGRAM: tls SOURCES channel DEFINES -DVOLT_CHAN_POSITION_BITS_=3
@@ -279,6 +279,88 @@ struct tls_half_end : tls_half_message {
   }
 };
 MODEL(tls_half_end, 2, bounded)
+
+// ---- a wait before the first step ----
+
+// The last recv has found the end of what had come.
+struct tls_dry : tls_model {
+  tls_dry() {
+    receive_first(1);
+  }
+  // Of so many bytes that have come it has had one.
+  void receive_first(uint32_t n) {
+    arrive(n);
+    make_recv(&op);
+    EXPECT(volt_future_poll(&op.future, volt_waker{nullptr, nullptr}) == VOLT_OK && op.n == 1);
+    EXPECT(t->is_dry);
+  }
+  void receive() {
+    blocker &b = mine();
+    make_recv(&op);
+    EXPECT(b.poll_or_await(&op.future) == VOLT_OK && op.n == 1);
+  }
+};
+
+// R4, I8: a byte comes as a receiver is about to wait, and the next one waits, too.
+struct tls_dry_x_arrive : tls_dry {
+  void thread(unsigned index) override {
+    if (index == 1) {
+      arrive(1);
+      return;
+    }
+    receive();
+  }
+  void check() override {
+    EXPECT(left() == 0);
+    tls_model::check();
+  }
+};
+MODEL(tls_dry_x_arrive, 2, bounded)
+
+// I8: a byte was decrypted with the one before, and no other comes.
+struct tls_dry_x_send : tls_dry_x_arrive {
+  tls_dry_x_send() {
+    receive_first(2);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      receive();
+      return;
+    }
+    blocker &b = mine();
+    make_send(&other);
+    EXPECT(b.poll_or_await(&other.future) == VOLT_OK && other.n == 1);
+  }
+};
+MODEL(tls_dry_x_send, 2, bounded)
+
+// R7, I8: half a message was received with the byte; a send receives the other half.
+struct tls_dry_half_message : tls_dry_x_send {
+  tls_dry_half_message() {
+    receive();
+    ssl.has_half = true;
+    t->is_dry = 1;
+  }
+  void thread(unsigned index) override {
+    if (index == 1) arrive(2);
+    tls_dry_x_send::thread(index);
+  }
+};
+MODEL(tls_dry_half_message, 2, bounded)
+
+// I8: it waits as the stream is closed, or begins then.
+struct tls_dry_x_close : tls_dry {
+  void thread(unsigned index) override {
+    if (index == 1) {
+      close();
+      return;
+    }
+    blocker &b = mine();
+    make_recv(&op);
+    EXPECT(b.poll_or_await(&op.future) == VOLT_ECLOSED && op.n == 0);
+  }
+};
+MODEL(tls_dry_x_close, 2, bounded)
 
 // ---- closes ----
 

@@ -203,6 +203,41 @@ static void bytes_arrive_in_order(void **state) {
   scene_end(&s);
 }
 
+/* The one before has found the end of what there was, so no step is made before more comes. */
+static void a_recv_of_an_empty_socket_waits_first(void **state) {
+  (void)state;
+  begin_open();
+  job recv;
+  char to[10];
+  scene_send(&s, SCENE_CLIENT, "one", 3);
+  assert_int_equal(scene_recv(&s, SCENE_SERVER, to, sizeof to), 3);
+  enum { UNTOUCHED = 77 };
+  s.tls[SCENE_SERVER].reads = UNTOUCHED; /* a step sets it to 0 */
+  job_start(&s.h, &recv, volt_tls_recv_future(&recv.op, &s.tls[SCENE_SERVER], to, sizeof to));
+  (void)by_hand_run(&s.h);
+  assert_int_equal(s.tls[SCENE_SERVER].reads, UNTOUCHED);
+  scene_send(&s, SCENE_CLIENT, "more", 4);
+  assert_result(job_finish(&s.h, &recv), VOLT_OK);
+  assert_int_equal(recv.op.n, 4);
+  assert_memory_equal(to, "more", 4);
+  scene_end(&s);
+}
+
+/* What was decrypted with a part that was received, and an end that came with it, are not waited for. */
+static void a_recv_waits_for_nothing_that_has_come(void **state) {
+  (void)state;
+  for (size_t room = 1; room <= 8; room++) {
+    begin_open();
+    char to[8];
+    volt_tls_op op;
+    scene_send(&s, SCENE_CLIENT, "four", 4);
+    assert_result(scene_run(&s, volt_tls_shutdown_future(&op, &s.tls[SCENE_CLIENT])), VOLT_OK);
+    for (size_t left = 4; left > 0;) left -= scene_recv(&s, SCENE_SERVER, to, room);
+    for (int i = 0; i < 2; i++) assert_int_equal(scene_recv(&s, SCENE_SERVER, to, room), 0);
+    scene_end(&s);
+  }
+}
+
 static void send_sends_one_record(void **state) {
   (void)state;
   begin_open();
@@ -379,12 +414,16 @@ static void a_send_that_is_cancelled_says_what_is_committed(void **state) {
   scene_end(&s);
 }
 
-static void what_is_committed_is_sent_by_any_operation(void **state) {
-  (void)state;
+static void committed_bytes_are_sent_by_a_recv(bool waits_first) {
   begin_open();
   fill_big();
   job send, recv;
   char to[10];
+  if (waits_first) {
+    scene_send(&s, SCENE_SERVER, "x", 1);
+    assert_int_equal(scene_recv(&s, SCENE_CLIENT, to, sizeof to), 1);
+    assert_true(s.tls[SCENE_CLIENT].is_dry);
+  }
   job_start(&s.h, &send, volt_tls_send_all_future(&send.op, &s.tls[0], big, sizeof big));
   (void)by_hand_run(&s.h);
   assert_result(job_cancel(&s.h, &send), VOLT_ECANCELED);
@@ -399,6 +438,12 @@ static void what_is_committed_is_sent_by_any_operation(void **state) {
   assert_result(job_finish(&s.h, &recv), VOLT_OK);
   assert_int_equal(recv.op.n, 5);
   scene_end(&s);
+}
+
+static void what_is_committed_is_sent_by_any_operation(void **state) {
+  (void)state;
+  committed_bytes_are_sent_by_a_recv(false);
+  committed_bytes_are_sent_by_a_recv(true);
 }
 
 static void a_handshake_that_is_cancelled_ends_the_stream(void **state) {
@@ -662,6 +707,8 @@ int main(void) {
       cmocka_unit_test(init_refuses_a_name_that_is_none),
       cmocka_unit_test(a_dot_at_the_end_of_a_name_is_left_out),
       cmocka_unit_test(bytes_arrive_in_order),
+      cmocka_unit_test(a_recv_of_an_empty_socket_waits_first),
+      cmocka_unit_test(a_recv_waits_for_nothing_that_has_come),
       cmocka_unit_test(send_sends_one_record),
       cmocka_unit_test(both_sides_send_and_receive_at_once),
       cmocka_unit_test(a_shutdown_is_half_of_a_close),
