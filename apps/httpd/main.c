@@ -6,7 +6,8 @@
  *                   what connections share
  *   plain.c secure.c
  *                   how its bytes go
- *   connection.c    a connection as a task
+ *   connection.c answer.c sending.c
+ *                   a connection as a task
  *   server.c        accepting, and the end
  *   main.c          options and signals */
 #define _GNU_SOURCE
