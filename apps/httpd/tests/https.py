@@ -15,11 +15,12 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
+import httpd_kit
 import secure
-import wire
+from httpd_kit import GET, LAST, LONG, RESET, Server, check, is_cut_off, make_site, read_all, statuses, until
 from secure import Certificate
-from wire import GET, LONG, Server, check, read_all, statuses, until
 
 RELOADS = 10000 if float(os.environ.get("VOLT_TEST_SECONDS", "0")) >= 5 else 300
 
@@ -40,7 +41,7 @@ def plain(server):
 
 
 def context_of(version):
-    context = wire.certificate.trusting()
+    context = httpd_kit.certificate.trusting()
     context.minimum_version = context.maximum_version = version
     return context
 
@@ -53,7 +54,7 @@ def test_versions(program, root):
             with plain(server) as s, context_of(version).wrap_socket(s, server_hostname="localhost") as tls:
                 tls.sendall(GET % b"/a.txt" + GET % b"/64k")
                 found = b""
-                while not found.endswith((wire.Path(root) / "64k").read_bytes()):
+                while not found.endswith((Path(root) / "64k").read_bytes()):
                     found += tls.recv(65536)
                 check(f"two requests at once by {version.name}", statuses(found) == ["200", "200"])
         for version in ("-tls1", "-tls1_1"):
@@ -61,7 +62,7 @@ def test_versions(program, root):
                                    "ALL:@SECLEVEL=0"], input=b"", capture_output=True, timeout=LONG)
             check(f"s_client {version} is refused", b"alert protocol version" in text.stderr, f"{text}")
         for offers, wanted in ((["h2", "http/1.1"], "http/1.1"), (["h2"], None), ([], "")):
-            context = wire.certificate.trusting()
+            context = httpd_kit.certificate.trusting()
             if offers:
                 context.set_alpn_protocols(offers)
             with plain(server) as s:
@@ -73,7 +74,7 @@ def test_versions(program, root):
 
 
 def test_resumed(program, root):
-    context = wire.certificate.trusting()
+    context = httpd_kit.certificate.trusting()
     with Server(program, "--root", root) as server:
         session = None
         for begins in ("a full handshake", "a session is taken up", "also behind a reload"):
@@ -92,7 +93,7 @@ def test_commands(program, root):
         if shutil.which("curl"):
             for version in ("1.2", "1.3"):
                 text = subprocess.run(
-                    ["curl", "-sS", "-i", "--cacert", wire.certificate.chain, "--resolve", f"{at}:127.0.0.1", f"--tlsv{version}",
+                    ["curl", "-sS", "-i", "--cacert", httpd_kit.certificate.chain, "--resolve", f"{at}:127.0.0.1", f"--tlsv{version}",
                      "--tls-max", version, f"https://{at}/a.txt", "-r", "2-4"], capture_output=True, timeout=LONG)
                 check(f"curl by TLS {version}: a part", text.stdout.startswith(b"HTTP/1.1 206 ")
                       and text.stdout.endswith(b"\r\n\r\n234"), f"{text}")
@@ -102,7 +103,7 @@ def test_commands(program, root):
             print("skipped: curl is not there")
         for version in ("-tls1_2", "-tls1_3"):
             text = subprocess.run(
-                ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", wire.certificate.chain,
+                ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", httpd_kit.certificate.chain,
                  "-verify_hostname", "localhost", "-verify_return_error", "-ign_eof", "-quiet", version],
                 input=b"HEAD /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", capture_output=True, timeout=LONG)
             check(f"s_client {version}: HEAD", text.stdout.startswith(b"HTTP/1.1 200 ")
@@ -115,7 +116,7 @@ def test_handshakes(program, root):
     with Server(program, "--root", root, "--handshake-s", "2") as server:
         before = server.descriptors()
         silent, slow = plain(server), plain(server)
-        stream = secure.Stream(slow, wire.certificate.context)
+        stream = secure.Stream(slow, httpd_kit.certificate.context)
         fails(stream.tls.do_handshake, ssl.SSLWantReadError)
         hello, ended = stream.outgoing.read(), b"no"
         slow.settimeout(0.1)
@@ -136,7 +137,7 @@ def test_handshakes(program, root):
             with plain(server) as s:
                 s.sendall(sent)
                 found = read_all(s)
-                check(f"{name} gets an alert at most", not found or found[0] == 0x15 or found == wire.RESET, f"{found}")
+                check(f"{name} gets an alert at most", not found or found[0] == 0x15 or found == RESET, f"{found}")
         for size in (1, 5, len(hello) // 2, len(hello)):
             with plain(server) as s:
                 s.sendall(hello[:size])
@@ -157,9 +158,9 @@ def test_truncation(program, root):
         check("it is counted", until(lambda: server.status()["broken_off"] == 1), f"{server.status()}")
         for name in ("/a.txt", "/64k", "/missing"):
             with server.connect() as s:
-                s.sendall(GET % name.encode() + wire.LAST)
+                s.sendall(GET % name.encode() + LAST)
                 found = read_all(s)
-            check(f"{name}: the answer ends with the end of TLS", not wire.is_cut_off(found)
+            check(f"{name}: the answer ends with the end of TLS", not is_cut_off(found)
                   and len(statuses(found)) == 2, f"{found[-40:]}")
         with server.connect() as s:
             s.sendall(b"GET /a.txt HTTP/1.1\r\nHos")
@@ -238,7 +239,7 @@ def name_of(server, context):
 
 
 def test_reload(program, root):
-    first, second = wire.certificate, Certificate(root, ".second", "second")
+    first, second = httpd_kit.certificate, Certificate(root, ".second", "second")
     both = first.trusting(second)
     with tempfile.TemporaryDirectory() as scratch:
         now = Certificate.__new__(Certificate)
@@ -246,11 +247,11 @@ def test_reload(program, root):
 
         def put(chain, key):
             for content, path in ((chain, now.chain), (key, now.key)):
-                wire.Path(path + ".new").write_bytes(content)
+                Path(path + ".new").write_bytes(content)
                 os.replace(path + ".new", path)
-        contents = [(wire.Path(c.chain).read_bytes(), wire.Path(c.key).read_bytes()) for c in (first, second)]
+        contents = [(Path(c.chain).read_bytes(), Path(c.key).read_bytes()) for c in (first, second)]
         put(*contents[0])
-        wire.certificate = now
+        httpd_kit.certificate = now
         try:
             with Server(program, "--root", root, "--requests", "1000000000") as server:
                 long = server.connect()
@@ -284,7 +285,7 @@ def test_reload(program, root):
                 put(*contents[0])
                 reload_under_load(server, both, put, contents)
         finally:
-            wire.certificate = first
+            httpd_kit.certificate = first
 
 
 def reload_under_load(server, both, put, contents):
@@ -331,7 +332,7 @@ def reload_under_load(server, both, put, contents):
 
 
 def test_options(program, root):
-    chain, key = wire.certificate.chain, wire.certificate.key
+    chain, key = httpd_kit.certificate.chain, httpd_kit.certificate.key
     for options, code, words in ((["--tls", chain], 2, "wants two files"), (["--redirect", "80"], 2, "want --tls"),
                                  (["--hsts", "9"], 2, "want --tls"), (["--tls", chain, "/nowhere"], 1, "key: No such file"),
                                  (["--tls", chain, key, "--redirect", "65536"], 2, "0 to 65535"),
@@ -339,9 +340,9 @@ def test_options(program, root):
         said = subprocess.run([program, "--listen", "127.0.0.1:0", "--root", root, *options], capture_output=True, text=True,
                               timeout=LONG)
         check(f"refused: {options}", said.returncode == code and words in said.stderr, f"{said}")
-    certificate, wire.certificate = wire.certificate, None
+    certificate, httpd_kit.certificate = httpd_kit.certificate, None
     server = Server(program, "--root", root)
-    wire.certificate = certificate
+    httpd_kit.certificate = certificate
     server.process.send_signal(signal.SIGHUP)
     check("without TLS SIGHUP ends it, as any program", server.process.wait(LONG) == -signal.SIGHUP)
 
@@ -352,13 +353,13 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         root = os.path.join(scratch, "site")
         os.mkdir(root)
-        wire.make_site(root)
-        wire.certificate = Certificate(scratch, "localhost")
+        make_site(root)
+        httpd_kit.certificate = Certificate(scratch, "localhost")
         for name, test in list(globals().items()):
             if name.startswith("test_") and (not wanted or name[5:] in wanted):
                 test(program, root)
-    print(f"{wire.failures} checks failed" if wire.failures else "all passed")
-    return wire.failures > 0
+    print(f"{httpd_kit.failures} checks failed" if httpd_kit.failures else "all passed")
+    return httpd_kit.failures > 0
 
 
 if __name__ == "__main__":
