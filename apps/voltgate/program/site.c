@@ -189,6 +189,7 @@ void site_pause(struct site *s, site_is_kept *is_kept, void *arg) {
   for (size_t i = 0; i < s->listener_count; i++) {
     struct listener *l = s->listeners[i];
     if (closed && !is_kept(arg, s, l)) {
+      l->is_lent = false; /* no other process listens there */
       closed[closed_count++] = l;
     } else {
       site_pause_listener(l);

@@ -175,6 +175,115 @@ static void test_refused_and_leaves(void **state) {
   end(&s);
 }
 
+/* ---- another process takes over ---- */
+
+struct order {
+  const struct set *set;
+  int all[CLIENTS], count;
+  bool are_waiting[CLIENTS];
+};
+
+static bool note(void *arg, struct broker_entry *e, bool is_waiting) {
+  struct order *o = (struct order *)arg;
+  o->are_waiting[o->count] = is_waiting;
+  o->all[o->count++] = (int)(e - o->set->of);
+  return true;
+}
+
+/* They stand still; a limit is raised, and one is granted what it asks for and does not know of it. It is the first of
+ * those that wait in the other process, and so it has the same there. */
+static void test_order_of_those_that_stand_still(void **state) {
+  static struct set s, other;
+  struct order o = {.set = &s};
+  (void)state;
+  begin(&s, "cores=4", "cores=1", "cores=4");
+  assert_int_equal(take(&s, 0, "", 3), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 1), BROKER_GRANTED);
+  assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED); /* outside */
+  assert_int_equal(take(&s, 3, "", 2), BROKER_QUEUED);
+  assert_int_equal(take(&s, 4, "", 2), BROKER_QUEUED);
+  assert_false(broker_stand_still(s.broker, &s.of[0])); /* not yet */
+  broker_stop(s.broker);
+  for (int i = CLIENTS - 1; i >= 0; i--) assert_true(broker_stand_still(s.broker, &s.of[i]));
+  broker_set_limit(s.broker, 0, 6);
+  broker_lock(s.broker);
+  assert_true(broker_each_still(s.broker, note, &o));
+  broker_unlock(s.broker);
+  static const int right[CLIENTS] = {0, 1, 3, 4, 2, 5};
+  assert_int_equal(o.count, CLIENTS);
+  for (int i = 0; i < CLIENTS; i++) assert_int_equal(o.all[i], right[i]);
+  for (int i = 0; i < CLIENTS; i++) assert_int_equal(o.are_waiting[i], i >= 2 && i < 5);
+
+  begin(&other, "cores=6", "cores=1", "cores=4");
+  broker_begin_adoption(other.broker);
+  for (int i = 0; i < CLIENTS; i++) {
+    struct broker_entry *from = &s.of[right[i]], *to = &other.of[right[i]];
+    to->amounts = from->amounts;
+    strcpy(to->label, from->label);
+    assert_true(broker_adopt(other.broker, to, from->stand, from->id, 0));
+  }
+  assert_int_equal(ready(&other, 3), BROKER_QUEUED); /* nothing is granted before all are there */
+  broker_end_adoption(other.broker);
+  assert_int_equal(ready(&other, 3), BROKER_GRANTED);
+  assert_int_equal(ready(&other, 4), BROKER_QUEUED);
+  assert_int_equal(other.of[2].where, BROKER_OUTSIDE);
+  assert_int_equal(take(&other, 5, "", 1), BROKER_QUEUED);
+  assert_int_equal(other.of[5].id, 6); /* numbers go on */
+  end(&other);
+
+  broker_go_on(s.broker, false); /* it was not to be */
+  for (int i = 0; i < CLIENTS; i++) assert_false(broker_move_on(s.broker, &s.of[i]));
+  assert_int_equal(ready(&s, 3), BROKER_GRANTED);
+  assert_int_equal(ready(&s, 4), BROKER_QUEUED);
+  end(&s);
+}
+
+/* Clients that were passed on see that, also if others have to stand still again meanwhile. */
+static void test_passed_on(void **state) {
+  static struct set s;
+  bool has_lost;
+  (void)state;
+  begin(&s, "cores=4", "cores=1", "cores=4");
+  broker_stop(s.broker);
+  assert_true(broker_is_still(s.broker, &has_lost)); /* the stage has no clients */
+  assert_true(broker_stand_still(s.broker, &s.of[0]));
+  assert_true(broker_stand_still(s.broker, &s.of[1]));
+  assert_true(broker_has_to_stand(s.broker, &s.of[0]));
+  broker_go_on(s.broker, true);
+  assert_true(broker_move_on(s.broker, &s.of[0]));
+  broker_stop(s.broker);
+  assert_false(broker_has_to_stand(s.broker, &s.of[1]));
+  assert_false(broker_is_still(s.broker, &has_lost)); /* one of the first stop is left */
+  assert_true(broker_move_on(s.broker, &s.of[1]));
+  assert_true(broker_stand_still(s.broker, &s.of[2]));
+  broker_go_on(s.broker, false);
+  assert_false(broker_move_on(s.broker, &s.of[2]));
+  broker_stop(s.broker);
+  assert_true(broker_stand_still(s.broker, &s.of[3]));
+  (void)broker_move_on(s.broker, &s.of[3]); /* it is cut off */
+  (void)broker_is_still(s.broker, &has_lost);
+  assert_true(has_lost);
+  broker_go_on(s.broker, false);
+  end(&s);
+}
+
+/* While what was held is adopted or claimed, it may be above a limit; sums that cannot be counted may not. */
+static void test_claims_that_cannot_be_counted(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=4", "cores=1", "cores=4");
+  broker_begin_adoption(s.broker);
+  for (int i = 0; i < 2; i++) s.of[i].amounts.of[0] = VOLT_BUDGET_MAX;
+  assert_true(broker_claim(s.broker, &s.of[0], 0));
+  assert_false(broker_claim(s.broker, &s.of[1], 0));
+  assert_false(broker_adopt(s.broker, &s.of[1], BROKER_HOLDS, 7, 0));
+  broker_end_adoption(s.broker);
+  assert_int_equal(take(&s, 2, "", 1), BROKER_QUEUED);
+  broker_give_all(s.broker, &s.of[0]);
+  assert_int_equal(ready(&s, 2), BROKER_GRANTED);
+  end(&s);
+}
+
 /* The nearest cgroup that is named counts, and all below it. */
 static void test_tenants_by_cgroup(void **state) {
   static struct set s;
@@ -280,6 +389,9 @@ int main(void) {
       cmocka_unit_test(test_limits_of_tenants_change),
       cmocka_unit_test(test_refused_while_outside),
       cmocka_unit_test(test_refused_and_leaves),
+      cmocka_unit_test(test_order_of_those_that_stand_still),
+      cmocka_unit_test(test_passed_on),
+      cmocka_unit_test(test_claims_that_cannot_be_counted),
       cmocka_unit_test(test_tenants_by_cgroup),
       cmocka_unit_test(test_what_proc_says),
       cmocka_unit_test(test_any_order),

@@ -156,6 +156,22 @@ def tenants():
     waiters[1].granted()
 
 
+def listeners():
+    """an address that the new configuration does not have is closed, and its path removed; the others stay"""
+    home = scratch()
+    other = os.path.join(home, "other.sock")
+    broker = Pair("cores=1", home=home, more=f"listen = unix:{other}", gates=2)
+    holder = Client(other, "take cores=1")
+    holder.granted()
+    after = broker.next(more="")
+    broker.ended()
+    require(not os.path.exists(other) and os.path.exists(after.path), "paths")
+    equal(holder.ask("give"), "given", "its connection stays")
+    after.client("take cores=1").granted()
+    equal(after.stop(), 0, "it ends")
+    require(not os.path.exists(after.path), "its path goes with it")
+
+
 def several_times():
     """one process after the other, and each can be taken over"""
     broker = Pair("cores=1")
@@ -545,6 +561,6 @@ def either_is_killed():
     return f"{kills} kills, {crowd.ledger.grants} grants"
 
 
-run_tests([], all_states, half_a_line, deadlines, lower_limits, tenants, several_times, tls_stays, a_kind_is_gone,
+run_tests([], all_states, half_a_line, deadlines, lower_limits, tenants, listeners, several_times, tls_stays, a_kind_is_gone,
           new_dies_before_go, one_is_cut_off, drain_on_the_way, new_dies_after_go, old_dies_before_go, what_a_record_says,
           restarts_under_load, either_is_killed)
