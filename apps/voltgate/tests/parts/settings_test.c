@@ -303,7 +303,7 @@ static void values_that_are_not_allowed(void **state) {
                "1h, at least 10ms, at most 365d\n"
                "FILE:8: half-close: '' is not allowed: want one of leave, keep\n"
                "FILE:9: tenant-by: 'source/33' is not allowed: want one of none, source[/1 to 32], "
-               "port, user, database, label\n"
+               "port, user, database, label, cgroup\n"
                "FILE:10: tls-required: 'true' is not allowed: want yes or no\n"
                "FILE:10: tls-required: it has no effect without tls = server");
   ini_is_wrong("[gate main]\nlisten=:1, x\nto=db\n",
@@ -343,7 +343,7 @@ static void permit_gates(void **state) {
   PERMIT_IS_WRONG("kinds=a=1\nusers=0,@no-such\n",
                   "FILE:5: users: '@no-such': there is no such group");
   PERMIT_IS_WRONG("kinds=a=1\ntenant-by=source\n",
-                  "FILE:5: tenant-by: with protocol = permit, it is none, user or label");
+                  "FILE:5: tenant-by: with protocol = permit, it is none, user, cgroup or label");
   PERMIT_IS_WRONG(
       "kinds=a=1\nlisten=:1,127.0.0.1:2\n",
       "FILE:3: listen: '[::]:1': other machines can ask there, and all is sent in the clear: "
@@ -352,6 +352,10 @@ static void permit_gates(void **state) {
       "kinds=a=1\nusers=0\nlisten=127.0.0.1:2\n",
       "FILE:3: listen: '127.0.0.1:2': whose process a client is, is only known at a unix "
       "socket: that is what users needs");
+  PERMIT_IS_WRONG(
+      "kinds=a=1\ntenant-by=cgroup\nlisten=127.0.0.1:2\n",
+      "FILE:3: listen: '127.0.0.1:2': whose process a client is, is only known at a unix "
+      "socket: that is what tenant-by = cgroup needs");
   PERMIT_IS_WRONG("kinds=a=1\ntenant-by=user\n[tenant j/no-such-user]\nlimit=1\nkinds=b=1\n",
                   "FILE:7: limit: it has no effect with protocol = permit: want kinds\n"
                   "FILE:8: kinds: there is no kind b: gate j does not name it in kinds\n"
@@ -361,6 +365,9 @@ static void permit_gates(void **state) {
       "FILE:2: protocol: 'permit': its limits are of one process: gate j cannot be in a "
       "cluster");
 #undef PERMIT_IS_WRONG
+  ini_is_wrong(
+      GATE "tenant-by=cgroup\n",
+      "FILE:4: tenant-by: 'cgroup': only a request at a gate with protocol = permit has one");
   ini_is_wrong(
       GATE "kinds=a=1\nbypass=1\ntenant-by=label\n[tenant main/x]\nkinds=a=1\n",
       "FILE:4: kinds: it has no effect without protocol = permit\n"
