@@ -18,8 +18,7 @@ struct run_hold {
   char words[RUN_WORDS_MAX];
   uint64_t wait_ns; /* that is left; 0: for ever */
   volt_sleep_op nap;
-  uint64_t
-      warns_ns; /* when it will have tried for long enough to say so; 0: it has not lost a gate */
+  uint64_t warns_ns; /* when it will have tried for long enough to say so; 0: no gate has ended */
   uint64_t nap_ns;
   bool has_queued;  /* at the gate that it asks */
   volt_async async; /* that watches over it; what follows is of it */
