@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <volt/coro.hpp>
@@ -42,9 +43,16 @@ class gate {
     listener_.closing().wait();
     thread_.join();
   }
-  std::string told;
+  std::string told() {
+    std::lock_guard<std::mutex> hold(lock_);
+    return told_;
+  }
 
  private:
+  void note(const std::string &line) {
+    std::lock_guard<std::mutex> hold(lock_);
+    told_ += line + ";";
+  }
   bool serve() {
     auto accepted = listener_.accept().result();
     if (!accepted) return false;
@@ -59,11 +67,11 @@ class gate {
       for (size_t end; (end = rest.find('\n')) != rest.npos; rest.erase(0, end + 1))
         answer(client, rest.substr(0, end));
     }
-    told += "closed;";
+    note("closed");
     return true;
   }
   void answer(volt::fd &client, const std::string &line) {
-    told += line + ";";
+    note(line);
     std::string say = line == "hello 1"                ? "hello 1 voltgate 0 test\n"
                       : line.find("busy") != line.npos ? "queued 3\n"
                       : line.find("take") == 0         ? "granted cores=2 id=x.1 wait_ms=1\n"
@@ -73,6 +81,8 @@ class gate {
     (void)client.send(say).result(); /* the client may be gone */
   }
   volt::listener listener_;
+  std::mutex lock_;
+  std::string told_; /* under the lock */
   std::thread thread_;
 };
 
@@ -105,7 +115,7 @@ TEST(a_thread_acquires_and_gives_back) {
     volt::permit_client next(
         rt); /* the gate is done with the one before when it answers this one */
     next.connect(there).wait();
-    EXPECT(its.told.find("take cores=2 label=\"by C++\";closed;hello 1;") != its.told.npos);
+    EXPECT(its.told().find("take cores=2 label=\"by C++\";closed;hello 1;") != std::string::npos);
   }
 }
 
@@ -125,7 +135,7 @@ TEST(a_permit_is_given_away) {
   EXPECT(close(number) == 0);
   volt::permit_client next(rt);
   next.connect(there).wait();
-  EXPECT(its.told == "hello 1;take cores=2;ping;closed;hello 1;");
+  EXPECT(its.told() == "hello 1;take cores=2;ping;closed;hello 1;");
 }
 
 static volt::task<int> in_a_coroutine(volt::permit_client &c) {

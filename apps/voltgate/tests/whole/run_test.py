@@ -275,9 +275,9 @@ def stopped_alone():
     for _ in range(3):
         os.kill(command, signal.SIGSTOP)
         wait_until(lambda: state_of(command) == 'T', 'it is stopped')
+        said = it.said().count('SIGUSR1')
         os.kill(it.pid, signal.SIGUSR1)  # is sent on if it is not stopped
         os.kill(command, signal.SIGCONT)
-        said = it.said().count('SIGUSR1')
         wait_until(lambda: it.said().count('SIGUSR1') > said, 'a signal is sent on')
     os.kill(command, signal.SIGTERM)
     equal((it.end(), its.held()), (3, 0), 'its end')
