@@ -58,7 +58,7 @@ typedef struct volt_worker {
   uint64_t driver_checked_ns; /* when its last look at the driver, or its sleep there, had ended */
   VOLT_ATOMIC(uint64_t) driver_seen_ns; /* the same, for other workers: a hint; 0: none so far */
   bool has_driven;                      /* slept in the driver, which is not noted yet */
-  uint64_t random;
+  VOLT_PLAIN(uint64_t) random;
   volt_free_list free[VOLT_POOL_CLASSES];
   volt_stack_cache_ stacks;
   void *signal_stack;                  /* stack_report.c; NULL: none */
