@@ -277,16 +277,34 @@ static void test_a_slow_first_is_waited_for_as_it_asks(void **state) {
   expect_writes("=q0 | +s/0 -q0 +h0 | ");
 }
 
-static void test_none_is_marked_while_no_slot_is_free(void **state) {
-  (void)state;
-  (void)behind_a_sleeper();
+static void take_all_slots(void) {
   for (int i = 0; i < 3; i++) {
     char path[64];
     snprintf(path, sizeof path, "/volt/x/s/%d", i);
     hand_make_by(999, path);
   }
+}
+
+static void test_none_is_marked_while_no_slot_is_free(void **state) {
+  (void)state;
+  (void)behind_a_sleeper();
+  take_all_slots();
   scene_pass(900);
   expect_writes("");
+}
+
+/* Only what lies now counts: it was taken in between. */
+static void test_what_was_taken_lies_anew(void **state) {
+  (void)state;
+  (void)behind_a_sleeper();
+  scene_pass(150);
+  take_all_slots();
+  scene_pass(200);
+  hand_delete("/volt/x/s/0");
+  scene_pass(200); /* less than four quanta */
+  expect_writes("");
+  scene_pass(250);
+  expect_writes("=q0 | +s/0 -q0 +h0 | ");
 }
 
 static void test_two_that_let_slots_lie_are_marked_one_by_one(void **state) {
@@ -1030,6 +1048,7 @@ int main(void) {
       scene_test(test_any_number_of_marked_ones_is_passed),
       scene_test(test_a_slow_first_is_waited_for_as_it_asks),
       scene_test(test_none_is_marked_while_no_slot_is_free),
+      scene_test(test_what_was_taken_lies_anew),
       scene_test(test_two_that_let_slots_lie_are_marked_one_by_one),
       scene_test(test_one_that_was_marked_queues_anew),
       scene_test(test_the_mark_of_an_older_entry_does_not_count),
