@@ -65,10 +65,29 @@ static void stamps_come_round(void **state) {
   assert_int_equal(next_stamp(), 5);
 }
 
+/* Of each chunk the first number and the last. */
+static void each_number_has_a_place_of_its_own(void **state) {
+  (void)state;
+  static const struct {
+    int number;
+    unsigned chunk, place;
+  } known[] = {{0, 0, 0},   {63, 0, 63},   {64, 1, 0}, {191, 1, 127},
+               {192, 2, 0}, {447, 2, 255}, {448, 3, 0}};
+  assert_int_equal(VOLT_WATCH_FIRST, 64);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    uint32_t stamp = volt_watched_own_(&table, known[i].number);
+    volt_watch_slot *slots = volt_load_relaxed(&table.chunks[known[i].chunk]);
+    assert_non_null(slots);
+    assert_int_equal(volt_load_relaxed(&slots[known[i].place].owner), stamp);
+    assert_true(volt_watched_disown_(&table, known[i].number, stamp));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(marks_come_round, set_up, tear_down),
       cmocka_unit_test_setup_teardown(stamps_come_round, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(each_number_has_a_place_of_its_own, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
