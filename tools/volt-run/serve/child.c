@@ -35,6 +35,7 @@ static uint64_t child_word(struct served *s) {
 
 static void child_mutex(struct served *s) {
   bool is_held = volt_load_relaxed(&s->owner) != 0;
+  volt_store_relaxed(&s->users, 0);
   if (child_word(s) == 0) return;
   volt_mutex_init_bypass(&s->is.mutex, served_bypass);
   if (is_held) (void)!volt_mutex_try_lock(&s->is.mutex);

@@ -3,12 +3,16 @@
  * Where the mutex is glibc's (robust, of priorities, shared), the condition has one of ours, its gate: a waiter is
  * queued with the gate held, then gives back its own mutex. The gate is held for that moment, and for the moment in
  * which a waiter is woken. Where the condition is glibc's, and the mutex is not, a mutex of glibc's stands for the
- * program's while the thread waits; signals of such conditions take it, so that none comes between. */
+ * program's while the thread waits; signals of such conditions take it, so that none comes between.
+ *
+ * A thread that waits still uses its mutex, which must not be destroyed meanwhile: it is counted as it gives the mutex
+ * back, and until it has it again, by the thread that holds it; in glibc's, where glibc does that itself. */
 #define _GNU_SOURCE
 #include <errno.h>
 
 #include "serve/calls.h"
 #include "serve/serve.h"
+#include "watch/kernel.h"
 
 enum { CONDITION_WORDS = sizeof(pthread_cond_t) / sizeof(uint64_t) };
 
@@ -29,6 +33,29 @@ static struct served *condition_of(const pthread_cond_t *c) {
                              : NULL;
 }
 
+/* ---- the mutex ---- */
+
+/* The thread gives it back for a wait. Returns how often it had locked it. */
+static uint32_t condition_leaves(struct served *mutex) {
+  /* relaxed: it holds the mutex */
+  volt_store_relaxed(&mutex->users, volt_load_relaxed(&mutex->users) + 1);
+  return mutex->times;
+}
+
+/* It has it again, so often. In the child of a fork that a handler has made meanwhile, it is not counted. */
+static void condition_has_again(struct served *mutex, uint32_t times) {
+  uint32_t users = volt_load_relaxed(&mutex->users); /* as above */
+  if (users > 0) volt_store_relaxed(&mutex->users, users - 1);
+  mutex->times = times;
+}
+
+/* The same of one of glibc's. Returns false: the thread does not hold it. */
+static bool condition_leaves_glibcs(pthread_mutex_t *m) {
+  bool is_held = m->__data.__owner == kernel_tid();
+  if (is_held) m->__data.__nusers++;
+  return is_held;
+}
+
 /* ---- glibc's condition, our mutex ---- */
 
 static pthread_mutex_t condition_stand_in = PTHREAD_MUTEX_INITIALIZER; /* glibc's, never served */
@@ -47,7 +74,7 @@ static void condition_mixed_back(void *ctx) {
   struct condition_mixed *mixed = (struct condition_mixed *)ctx;
   glibc.pthread_mutex_unlock(&condition_stand_in);
   served_mutex_relock(mixed->mutex);
-  mixed->mutex->times = mixed->times;
+  condition_has_again(mixed->mutex, mixed->times);
 }
 
 static int condition_wait_at_glibc(pthread_cond_t *c, struct condition_mixed *mixed, bool by_clock,
@@ -55,7 +82,7 @@ static int condition_wait_at_glibc(pthread_cond_t *c, struct condition_mixed *mi
   int result = served_mutex_check_wait(mixed->mutex, mixed->m);
   if (result != 0) return result;
   served_check_fork();
-  mixed->times = mixed->mutex->times;
+  mixed->times = condition_leaves(mixed->mutex);
   glibc.pthread_mutex_lock(&condition_stand_in);
   mixed->mutex->times = 1;
   (void)served_pthread_mutex_unlock(mixed->m);
@@ -78,14 +105,21 @@ struct condition_waits {
   struct served *mutex; /* NULL: it is glibc's */
   pthread_mutex_t *m;
   uint32_t times;
+  bool is_counted; /* in one of glibc's */
 };
+
+static int condition_lock_glibcs(struct condition_waits *w) {
+  int result = glibc.pthread_mutex_lock(w->m);
+  if (w->is_counted && (result == 0 || result == EOWNERDEAD)) w->m->__data.__nusers--;
+  return result;
+}
 
 /* The wait is over, and the mutex is not held: it was cancelled, or its deadline has passed. Returns what the lock says:
  * of one of glibc's, the last owner may have died. */
 static int condition_take_back(struct condition_waits *w) {
-  if (!w->mutex) return glibc.pthread_mutex_lock(w->m);
+  if (!w->mutex) return condition_lock_glibcs(w);
   served_mutex_relock(w->mutex);
-  w->mutex->times = w->times;
+  condition_has_again(w->mutex, w->times);
   return 0;
 }
 
@@ -99,7 +133,7 @@ static int condition_enter(struct served *c, struct condition_waits *w) {
   if (result != 0) return result;
   volt_mutex *gate = w->mutex ? &w->mutex->is.mutex : served_gate(c);
   if (w->mutex) {
-    w->times = w->mutex->times;
+    w->times = condition_leaves(w->mutex);
     volt_store_relaxed(&w->mutex->owner, 0); /* before the next one has it */
   } else {
     queued_lock(gate, c, NULL);
@@ -107,7 +141,9 @@ static int condition_enter(struct served *c, struct condition_waits *w) {
   queued_begin(&w->q, c, QUEUED_BY_CANCEL, NULL);
   queued_start(&w->q, NULL, NULL);
   volt_future_made(volt_cond_wait_future(&w->q.future, &c->condition, gate));
-  if (!w->mutex) result = glibc.pthread_mutex_unlock(w->m);
+  if (w->mutex) return 0;
+  w->is_counted = condition_leaves_glibcs(w->m);
+  result = glibc.pthread_mutex_unlock(w->m);
   if (result != 0) queued_leave(&w->q);
   return result;
 }
@@ -115,12 +151,12 @@ static int condition_enter(struct served *c, struct condition_waits *w) {
 /* It was woken, with the mutex, or the gate. */
 static int condition_woken(struct served *c, struct condition_waits *w) {
   if (w->mutex) {
-    w->mutex->times = w->times;
+    condition_has_again(w->mutex, w->times);
     volt_store_relaxed(&w->mutex->owner, served_self()); /* the lock orders it */
     return 0;
   }
   volt_mutex_unlock(served_gate(c));
-  return glibc.pthread_mutex_lock(w->m);
+  return condition_lock_glibcs(w);
 }
 
 static int condition_wait(struct served *c, struct condition_waits *w, clockid_t clock,

@@ -167,6 +167,7 @@ int served_pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *att
 int served_pthread_mutex_destroy(pthread_mutex_t *m) {
   struct served *s = mutex_is_glibcs(m) ? NULL : served_find(m, SERVED_MUTEX_PLACE);
   if (s && (volt_mutex_is_locked(&s->is.mutex) || served_is_awaited(&s->is.queue))) return EBUSY;
+  if (s && volt_load_relaxed(&s->users) > 0) return EBUSY; /* as glibc looks: it orders nothing */
   if (s) served_end_life(m, SERVED_MUTEX_PLACE);
   return glibc.pthread_mutex_destroy(m);
 }

@@ -89,6 +89,7 @@ static void served_reset(struct served *s, enum books_kind kind) {
   volt_store_relaxed(&s->owner, 0);
   volt_store_relaxed(&s->on_the_way, 0);
   volt_store_relaxed(&s->foreign, 0);
+  volt_store_relaxed(&s->users, 0);
 }
 
 struct served_making {

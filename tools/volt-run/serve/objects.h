@@ -29,7 +29,9 @@ struct served {
   volt_cond condition;              /* of its own, so that it is never made anew (objects.c R4) */
   VOLT_ATOMIC(uint32_t) on_the_way; /* of a semaphore: posts whose threads have not run yet */
   VOLT_ATOMIC(uint32_t)
-  foreign;       /* of a read-write lock: given back by threads that did not read it */
+  foreign; /* of a read-write lock: given back by threads that did not read it */
+  VOLT_ATOMIC(uint32_t)
+  users;         /* of a mutex: threads that wait for a condition with it; its owner changes it */
   uint8_t kind;  /* enum books_kind */
   uint8_t clock; /* of a condition */
 } __attribute__((aligned(128)));

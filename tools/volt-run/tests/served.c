@@ -5,6 +5,7 @@
  *   memory       objects whose memory is freed while they are locked, and used for another one
  *   conditions   a condition, of this process or shared, with each of seven kinds of mutex, and with times
  *   processes    a mutex, a condition, a read-write lock, a semaphore and a barrier between processes; a robust mutex
+ *   users        a mutex that is destroyed while a thread waits for a condition with it: EBUSY
  *   destroyed    a condition that is destroyed and freed right after its broadcast, while deadlines pass
  *   signal       a thread that is cancelled while it is signalled: the signal is not lost
  *   post         a thread that is cancelled while its semaphore is posted: the post is not lost (glibc 2.36 loses it)
@@ -402,6 +403,63 @@ static int conditions(void) {
   pthread_cond_t c = PTHREAD_COND_INITIALIZER;
   pthread_mutex_t strict = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
   REQUIRE(pthread_cond_wait(&c, &strict) == EPERM);
+  return 0;
+}
+
+/* ---- users of a mutex ---- */
+
+static struct {
+  pthread_mutex_t m;
+  pthread_cond_t c;
+  bool is_inside, is_over;
+} used;
+
+static void gives_back(void *ctx) {
+  REQUIRE(pthread_mutex_unlock((pthread_mutex_t *)ctx) == 0);
+}
+
+static void *waits_with_it(void *ctx) {
+  struct timespec past = at_ms(CLOCK_REALTIME, -10);
+  REQUIRE(pthread_mutex_lock(&used.m) == 0);
+  pthread_cleanup_push(gives_back, &used.m);
+  REQUIRE(pthread_cond_timedwait(&used.c, &used.m, &past) == ETIMEDOUT);
+  used.is_inside = true;
+  while (!used.is_over) REQUIRE(pthread_cond_wait(&used.c, &used.m) == 0);
+  pthread_cleanup_pop(1);
+  return ctx;
+}
+
+static void used_by_condition(enum kind kind, bool is_shared, bool is_cancelled) {
+  pthread_condattr_t a;
+  memset(&used, 0, sizeof used);
+  pthread_condattr_init(&a);
+  pthread_condattr_setpshared(&a, is_shared ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE);
+  REQUIRE(pthread_cond_init(&used.c, &a) == 0);
+  mutex_make(&used.m, kind);
+  pthread_t thread = start(waits_with_it, NULL);
+  for (bool is_inside = false; !is_inside; sched_yield()) {
+    pthread_mutex_lock(&used.m);
+    is_inside = used.is_inside;
+    pthread_mutex_unlock(&used.m);
+  } /* it has given the mutex back, so it waits for the condition */
+  REQUIRE(pthread_mutex_destroy(&used.m) == EBUSY);
+  pthread_mutex_lock(&used.m);
+  used.is_over = true;
+  pthread_mutex_unlock(&used.m);
+  if (is_cancelled) {
+    pthread_cancel(thread);
+  } else {
+    pthread_cond_signal(&used.c);
+  }
+  REQUIRE(end_of(thread) == (is_cancelled ? PTHREAD_CANCELED : NULL));
+  REQUIRE(pthread_mutex_destroy(&used.m) == 0 && pthread_cond_destroy(&used.c) == 0);
+}
+
+static int users(void) {
+  for (int kind = NORMAL; kind < KINDS; kind++) {
+    if (kind == ROBUST) continue; /* glibc does not count those */
+    for (int how = 0; how < 4; how++) used_by_condition((enum kind)kind, how & 1, how & 2);
+  }
   return 0;
 }
 
@@ -872,6 +930,7 @@ static void in_child(void) {
   REQUIRE(pthread_mutex_lock(&forked.of_other) == 0);
   REQUIRE(pthread_cond_timedwait(&forked.condition, &forked.of_other, &soon) == ETIMEDOUT);
   REQUIRE(pthread_mutex_unlock(&forked.of_other) == 0);
+  if (getenv("VOLT_RUN_SERVE")) REQUIRE(pthread_mutex_destroy(&forked.of_other) == 0);
   end_of(start(locks_it, NULL));
   end_of(start(writes_anywhere, NULL));
   _exit(0);
@@ -1423,6 +1482,7 @@ int main(int argc, char **argv) {
              {"statics", statics},
              {"memory", memory},
              {"conditions", conditions},
+             {"users", users},
              {"processes", processes},
              {"destroyed", destroyed},
              {"signal", signal_and_cancel},

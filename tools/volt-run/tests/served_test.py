@@ -17,7 +17,7 @@ WHOLE = "--whole" in sys.argv
 LIMIT = 1200 if WHOLE else 120
 WAYS = {"glibc": None, "watched": (), "fair": ("--fair",), "bypass": ("--bypass", "16")}
 
-SAME = ("kinds", "statics", "memory", "conditions", "processes", "destroyed", "signal", "asynchronous", "handler",
+SAME = ("kinds", "statics", "memory", "conditions", "users", "processes", "destroyed", "signal", "asynchronous", "handler",
         "interrupted", "again", "forks", "queued", "handed", "shared", "last", "clocks", "barriers", "readers", "ends", "error")
 # glibc does not do these: it loses a post, counts a thread for ever that was cancelled while it was queued, and lets
 # readers pass.
