@@ -3,22 +3,20 @@
 Project (its source, or the suite alone), that are after mutexes, conditions, read-write locks, barriers, pthread_once()
 and semaphores: with glibc's locks, watched, and with volt's. Each difference is one of those below, or a failure."""
 
-import concurrent.futures
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from suites import Suite, at_once
+
 RUN, LTP = os.path.realpath(sys.argv[1]), Path(sys.argv[2])
 PATTERN = sys.argv[3] if len(sys.argv) > 3 else ""
-WAYS = {"glibc": [], "watched": [RUN, "--output", "/dev/null"], "fair": [RUN, "--output", "/dev/null", "--fair"],
-        "bypass": [RUN, "--output", "/dev/null", "--bypass", "16"]}
+WAYS = {"glibc": None, "watched": [], "fair": ["--fair"], "bypass": ["--bypass", "16"]}
 WORDS = {0: "pass", 1: "FAIL", 2: "unresolved", 4: "unsupported", 5: "untested", None: "hangs"}
 INTERFACE = re.compile(r"(pthread_(mutex|cond|rwlock|barrier)_[a-z]+|pthread_once|sem_[a-z]+)$")
-LIMIT = 120
 
 # Program: ({way: what it says there; served: in both that have volt's locks}, why).
 IN_USE = ({"served": "pass"}, "EBUSY, where glibc waits or does not see it")
@@ -31,10 +29,9 @@ EXPECTED = {
     "pthread_rwlock_rdlock 2-3": ({"fair": "FAIL"}, "first come, first served, whatever the priorities"),
     "pthread_rwlock_unlock 3-1": ({"served": "pass"}, "the writer that came first gets it, before readers"),
 }
-TRIES = 4  # a machine that is busy, or stood still: some of the programs have times
 
 
-def suite():
+def root_of_suite():
     for below in ("testcases/open_posix_testsuite", "."):
         if (LTP / below / "conformance/interfaces").is_dir():
             return LTP / below
@@ -60,61 +57,18 @@ def build(path, root, to):
     return program if done.returncode == 0 else None
 
 
-def run(program, before):
-    with tempfile.TemporaryDirectory() as directory:
-        process = subprocess.Popen([*before, str(program)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   cwd=directory, start_new_session=True, text=True, errors="replace")
-        try:
-            said = process.communicate(timeout=LIMIT)[0]
-            return process.returncode, said
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, process.communicate()[0]
-
-
-def word(code):
-    return WORDS.get(code, f"ends with {code}")
-
-
-def is_right(name, way, code, plain):
-    """As it says above, or as with glibc."""
-    expected = EXPECTED.get(name, ({}, ""))[0]
-    wanted = expected.get(way, expected.get("served", plain) if way != "watched" else plain)
-    return word(code) == wanted
-
-
-def compare(path, root, to):
-    name = name_of(path, root)
+def compare(path, root, to, suite):
     program = build(path, root, to)
-    if not program:
-        return name, {}, "is not built"
-    for _ in range(TRIES):
-        found = {way: run(program, before) for way, before in WAYS.items()}
-        plain = word(found["glibc"][0])
-        wrong = [way for way in WAYS if way != "glibc" and not is_right(name, way, found[way][0], plain)]
-        if not wrong:
-            break
-    said = {way: word(code) for way, (code, _) in found.items()}
-    different = {way: said[way] for way in WAYS if said[way] != plain}
-    if not wrong:
-        return name, said, f"glibc {plain}, {different}: {EXPECTED[name][1]}" if different else ""
-    return name, said, f"WRONG: glibc {plain}, {different}: { {way: found[way][1][-300:] for way in wrong} }"
+    return suite.compare(name_of(path, root), [str(program)]) if program else ({}, "is not built")
 
 
 def main():
-    root, failures, counts, built = suite(), 0, {way: {} for way in WAYS}, 0
-    with tempfile.TemporaryDirectory() as directory, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for name, said, words in pool.map(lambda path: compare(path, root, Path(directory)), list(sources(root))):
-            built += bool(said)
-            failures += words.startswith("WRONG")
-            for way, what in said.items():
-                counts[way][what] = counts[way].get(what, 0) + 1
-            if words:
-                print(f"{name}: {words}", flush=True)
-    print(f"{built} programs")
-    for way, count in counts.items():
-        print(f"{way}: " + ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
-    sys.exit(1 if failures else 0)
+    root, suite = root_of_suite(), Suite(RUN, WAYS, WORDS, EXPECTED, 120)
+    with tempfile.TemporaryDirectory() as directory:
+        paths = list(sources(root))
+        for path, (said, words) in zip(paths, at_once(lambda p: compare(p, root, Path(directory), suite), paths)):
+            suite.count(name_of(path, root), said, words)
+    sys.exit(suite.end())
 
 
 main()
