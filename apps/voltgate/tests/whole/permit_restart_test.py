@@ -93,6 +93,26 @@ def half_a_line():
     require('cores=2 ' in half.granted(), "granted")
 
 
+def half_a_list():
+    """a list of which its client has not read all goes along, and so do the lines behind it"""
+    count, lists = 200, 8  # more than the system keeps for a socket
+    broker = Pair(f"cores={count}", more="clients = 1000")
+    holders = [broker.client(f"take cores=1 label={'x' * 127} command={'y' * 254}") for _ in range(count)]
+    for c in holders:
+        c.granted()
+    reader = broker.client("list\n" * lists + "ping")
+    equal(broker.client("ping").line(), "pong", "the gate goes on")
+    after = broker.next()
+    broker.ended()
+    for _ in range(lists):
+        lines = []
+        while (line := reader.line()) != "end":
+            lines.append(line)
+        equal(sum(line.startswith("holder ") for line in lines), count, "holders in each list")
+    equal(reader.line(), "pong", "the line behind them")
+    equal(after.holders(), (count, 0), "all are there")
+
+
 def deadlines():
     """a time to wait goes on from where it was"""
     broker = Pair("cores=1")
@@ -561,6 +581,6 @@ def either_is_killed():
     return f"{kills} kills, {crowd.ledger.grants} grants"
 
 
-run_tests([], all_states, half_a_line, deadlines, lower_limits, tenants, listeners, several_times, tls_stays, a_kind_is_gone,
-          new_dies_before_go, one_is_cut_off, drain_on_the_way, new_dies_after_go, old_dies_before_go, what_a_record_says,
-          restarts_under_load, either_is_killed)
+run_tests([], all_states, half_a_line, half_a_list, deadlines, lower_limits, tenants, listeners, several_times,
+          tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, new_dies_after_go,
+          old_dies_before_go, what_a_record_says, restarts_under_load, either_is_killed)
