@@ -448,6 +448,34 @@ static void test_tenants(void **state) {
   stage_end(&s);
 }
 
+/* A limit of the gate is lowered below what one asks for that waits for its tenant: it hears that at once. */
+static void test_limit_is_lowered_below_one_of_a_tenant(void **state) {
+  struct stage s;
+  struct peer p[3];
+  const char *why;
+  struct tenant_settings tenant = {.name = (char *)"ci", .weight = 1, .cost = 1};
+  (void)state;
+  begin(&s, "cores=4");
+  assert_true(kinds_read("cores=3", false, &tenant.kinds, &why));
+  s.settings.tenant_by = TENANT_BY_LABEL;
+  s.settings.tenants = &tenant;
+  s.settings.tenant_count = 1;
+  stage_open(&s);
+  ask(&s, &p[0], "take cores=2 label=ci\n");
+  ask(&s, &p[1], "take cores=3 label=ci\n");
+  ask(&s, &p[2], "take cores=1 label=ci\n");
+  HEARS(&s, &p[1], "queued 1\n");
+  HEARS(&s, &p[2], "queued 2\n");
+  broker_set_limit(s.gate->broker, 0, 2);
+  HEARS(&s, &p[1], "refused impossible: cores: 3 asked for, the limit is 2\n");
+  stage_send(&s, &p[1], "ping\n"); /* it stays */
+  HEARS(&s, &p[1], "pong\n");
+  stage_close(&s, &p[0]); /* and the next is the first of its tenant */
+  HEARS(&s, &p[2], "granted cores=1 id=3 wait_ms=0\n");
+  for (int i = 1; i < 3; i++) stage_close(&s, &p[i]);
+  stage_end(&s);
+}
+
 static void test_claims(void **state) {
   struct stage s;
   struct peer p[6];
@@ -738,6 +766,7 @@ int main(void) {
       cmocka_unit_test(test_no_user_no_tenant),
       cmocka_unit_test(test_limits_change),
       cmocka_unit_test(test_tenants),
+      cmocka_unit_test(test_limit_is_lowered_below_one_of_a_tenant),
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_what_claims_give_back),
       cmocka_unit_test(test_limit_changes_while_clients_claim),

@@ -400,11 +400,12 @@ def claims_again(path, label):
 def new_dies_after_go():
     """the new one dies after GO: the old one accepts again, and clients claim there"""
     up = Upstream(hold=0)
-    broker = Pair("cores=1", claim="4s", gates=2,
+    broker = Pair("cores=1", claim="6s", gates=2,
                   tail=f"[gate tcp]\nlisten = 127.0.0.1:0\nto = 127.0.0.1:{up.port}\nlimit = 1")
     holder, waiter, idle = (broker.client() for _ in range(3))
     require(holder.ask("claim cores=1 label=h").startswith("granted"), "as it held before")
     equal(waiter.ask("take cores=1"), "queued 1", "it waits")
+    wait_until(lambda: "claims are over" in broker.said(), "those after the start")
     stays = connect(broker.by_name["tcp"])  # so that the old one does not end
     wait_until(lambda: up.count() == 1, "a client is there")
     one = Successor(broker.handover)
@@ -418,7 +419,7 @@ def new_dies_after_go():
     waiter = Claimer(broker.path, "w").c
     equal(waiter.ask("take cores=1"), "queued 1", "a take waits until claims are over")
     holder = claims_again(broker.path, "h")
-    wait_until(lambda: "claims are over" in broker.said(), "the time is over")
+    wait_until(lambda: broker.said().count("claims are over") == 2, "the time is over")
     equal(broker.kinds()["cores"], {"limit": 1, "held": 1, "free": 0}, "it is held")
     holder.close()
     waiter.granted()
@@ -471,9 +472,10 @@ def old_dies_before_go():
     """the old one dies when all was sent, but for GO: the new one goes on alone, and clients claim there"""
     home = scratch()
     before = Predecessor(os.path.join(home, "before"))
-    after = alone(home, "3s")
+    after = alone(home, "6s")
     before.accept(record())
     before.talk.until(Successor.ADOPTED)
+    wait_until(lambda: "claims are over" in after.said(), "those after the start")
     before.theirs.close()
     before.talk.die()
     after.ready()
