@@ -8,7 +8,7 @@ declare -A lists=( # @NAME is what the list NAME has
   [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
   [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb strace make curl wrk apache2-utils
     nghttp2-client libpq-dev openssl gnutls-bin sslscan testssl.sh tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
-    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev meson'
+    libglib2.0-dev libevent-dev libev-dev libasio-dev libboost-dev libdw-dev meson socat python3-psycopg2 python3-asyncpg'
   [page]='chromium' # 195 MB, of three tests that are skipped without it
   [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
     qemu-user'
@@ -40,6 +40,9 @@ declare -A left_out=(
   [gdb]='tests in a debugger'
   [valgrind]='tests under Valgrind, and counts of instructions'
   [bpftrace]='the scripts of bpftrace'
+  [socat]='socat as a client of permits'
+  [python3-psycopg2]='logins by psycopg2 through a gate with TLS'
+  [python3-asyncpg]='logins by asyncpg through a gate with TLS'
   [mandoc]='what mandoc says of the manual pages'
   [make]='the page about installing, as a test'
   [curl]="curl as a client of httpd, and voltgate's tutorial as a test"

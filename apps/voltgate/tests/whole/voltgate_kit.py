@@ -109,6 +109,8 @@ def run_tests(needs, *tests):
         sys.exit(77)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     only = [name for name in sys.argv[2:] if not name.startswith("-")]
+    if unknown := set(only) - {test.__name__ for test in tests}:
+        sys.exit(f"there is no test {', '.join(sorted(unknown))}, but {', '.join(test.__name__ for test in tests)}")
     for test in tests:
         if not only or test.__name__ in only:
             check(test.__doc__.strip().splitlines()[0], test)
