@@ -32,6 +32,7 @@ DIRECT, HAPROXY, SESSION, POOLED, OURS = (
 ALL = (DIRECT, HAPROXY, SESSION, POOLED, OURS)
 ONE, FOUR = "voltgate, 1 worker", "voltgate, 4 workers"  # its default is one for each CPU
 WORKERS = {ONE: "1", FOUR: "4"}
+POOLED_TLS, OURS_TLS = f"{POOLED}, TLS on both sides", f"{OURS}, TLS on both sides"
 PICTURE = (16, 50, 100, 250, 500)
 COPY_MB = 200
 
@@ -45,8 +46,10 @@ def front(db: Database, name: str, program: str, clients: int, limit: int = LIMI
         return db.haproxy(clients)
     if name == SESSION:
         return db.pgbouncer("session", clients)
-    if name == POOLED:
-        return db.pgbouncer("transaction", limit)
+    if name in (POOLED, POOLED_TLS):
+        return db.pgbouncer("transaction", limit, tls=name == POOLED_TLS)
+    if name == OURS_TLS:
+        return db.voltgate(program, limit, tls=True)
     return db.voltgate(program, limit, extra=("--workers", WORKERS[name]) if name in WORKERS else ())
 
 
@@ -117,6 +120,10 @@ class Plan:
             for name in (*ALL[1:], ONE, FOUR):
                 out.append(Cell("cpu", f"{LIMIT} clients, {mode}", name,
                                 lambda n=name, m=mode: self.bench(n, LIMIT, m, "select-only")))
+        for script in ("tpcb-like", "select-only"):
+            for name in (POOLED_TLS, OURS_TLS, POOLED, OURS):
+                out.append(Cell("tls", f"{LIMIT} clients, {script}", name,
+                                lambda n=name, s=script: self.bench(n, LIMIT, "simple", s)))
         for name in (*ALL[1:], ONE, FOUR):
             out.append(Cell("copy", f"COPY of {COPY_MB} MB", name, lambda n=name: self.copy(n)))
         for count in (5000, 10000):
@@ -176,6 +183,7 @@ COLUMNS = {
     "tpcb": [("tps", "tps"), ("p50, ms", "p50_ms"), ("p99, ms", "p99_ms"),
              ("slowest / fastest client", "slowest"), ("clients aborted", "aborted")],
     "cpu": [("CPU, us a transaction", "cpu_us"), ("tps", "tps")],
+    "tls": [("CPU, us a transaction", "cpu_us"), ("tps", "tps"), ("p50, ms", "p50_ms"), ("p99, ms", "p99_ms")],
     "copy": [("CPU, us a MB", "us")],
     "queue": [("bytes each", "bytes_each"), ("idle CPU, %", "idle_percent"),
               ("empty after, ms", "empty_ms")],
@@ -183,6 +191,7 @@ COLUMNS = {
 TITLES = {
     "tpcb": f"pgbench, TPC-B, scale 4; limit {LIMIT}",
     "cpu": "CPU time of the process in front: pgbench -S",
+    "tls": "CPU time of the process in front: TLS towards clients and to PostgreSQL",
     "copy": "CPU time of the process in front: a large result",
     "queue": "Connections that wait for the only permit",
 }
@@ -241,6 +250,9 @@ def demands(results: list[dict[str, Any]]) -> str:
         alone = of(results, "cpu", f"{LIMIT} clients, {mode}", ONE, "cpu_us")
         add(f"{mode}: CPU a transaction at most 1.1 times that with one worker, us", ours, alone,
             ours <= 1.1 * alone)
+    for script in ("tpcb-like", "select-only"):
+        ours, theirs = (of(results, "tls", f"{LIMIT} clients, {script}", n, "cpu_us") for n in (OURS_TLS, POOLED_TLS))
+        add(f"TLS on both sides, {script}: CPU a transaction at most PgBouncer's, us", ours, theirs, ours <= theirs)
     what = f"COPY of {COPY_MB} MB"
     ours, theirs = (of(results, "copy", what, name, "us") for name in (OURS, HAPROXY))
     add("CPU a MB at most HAProxy's, us", ours, theirs, ours <= theirs)

@@ -41,6 +41,7 @@ def pgbench(db: Database, front: Front, clients: int, mode: str, seconds: float,
             db.tool("pgbench", "-n", "-b", script, "-M", mode, "-c", str(clients), "-j",
                     str(clients), "-T", str(round(seconds + warm)), "-l", f"--log-prefix={prefix}",
                     USER, port=front.port),
+            env={**os.environ, "PGSSLMODE": "require" if front.tls else "disable"},
             capture_output=True, text=True, timeout=seconds * 10 + 120)  # fmt: skip
         used = front.cpu() - before
         lines = [line.split() for path in glob.glob(f"{prefix}.*") for line in open(path)]
@@ -66,7 +67,7 @@ def copy_us(db: Database, front: Front, megabytes: int) -> float:
     before = front.cpu()
     with open(os.devnull, "wb") as nowhere:
         subprocess.run(db.tool("psql", "-q", "-d", USER, "-c", command, port=front.port),
-                       stdout=nowhere, check=True, timeout=300)  # fmt: skip
+                       env={**os.environ, "PGSSLMODE": "disable"}, stdout=nowhere, check=True, timeout=300)  # fmt: skip
     return (front.cpu() - before) / megabytes * 1e6
 
 

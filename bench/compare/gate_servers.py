@@ -68,6 +68,7 @@ class Front:
     process: subprocess.Popen | None = None
     log: str = ""
     admin: int = 0
+    tls: bool = False  # towards clients and to the server
 
     def cpu(self) -> float:
         return cpu_seconds(self.process.pid) if self.process else 0.0
@@ -97,6 +98,7 @@ class Database:
 
     directory: str
     port: int
+    certificate: tuple[str, str]  # its file, and that of its key
     fronts: list[Front] = field(default_factory=list)
 
     def tool(self, *command: str, port: int | None = None) -> list[str]:
@@ -138,8 +140,13 @@ listen it
 """)
         return self.start("HAProxy", ["haproxy", "-db", "-f", path], port)
 
-    def pgbouncer(self, mode: str, limit: int) -> Front:
-        port = keep_port()
+    def pgbouncer(self, mode: str, limit: int, tls: bool = False) -> Front:
+        port, (certificate, key) = keep_port(), self.certificate
+        by_tls = f"""client_tls_sslmode = require
+client_tls_cert_file = {certificate}
+client_tls_key_file = {key}
+server_tls_sslmode = require
+""" if tls else "server_tls_sslmode = disable\n"
         users = self.write(f"users-{port}", f'"{USER}" ""\n')
         path = self.write(f"pgbouncer-{port}.ini", f"""[databases]
 * = host=127.0.0.1 port={self.port}
@@ -155,17 +162,32 @@ query_wait_timeout = 0
 unix_socket_dir =
 ignore_startup_parameters = extra_float_digits
 listen_backlog = 4096
-""")
-        return self.start(f"PgBouncer, {mode}", ["pgbouncer", path], port, drops_root=True)
+{by_tls}""")
+        front = self.start(f"PgBouncer, {mode}", ["pgbouncer", path], port, drops_root=True)
+        front.tls = tls
+        return front
 
     def voltgate(self, program: str, limit: int, protocol: str = "postgres",
-                 extra: tuple[str, ...] = ()) -> Front:
-        port, admin = keep_port(), keep_port()
+                 extra: tuple[str, ...] = (), tls: bool = False) -> Front:
+        port, admin, (certificate, key) = keep_port(), keep_port(), self.certificate
+        if tls:
+            extra += ("--tls", "server", "--tls-cert", certificate, "--tls-key", key, "--server-tls", "require")
         command = [program, "--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{self.port}",
                    "--protocol", protocol, "--limit", str(limit), "--queue", "20000", "--clients",
                    "20000", "--queue-timeout", "0", "--metrics", f"127.0.0.1:{admin}",
                    *extra]  # fmt: skip
-        return self.start("voltgate", command, port, admin)
+        front = self.start("voltgate", command, port, admin)
+        front.tls = tls
+        return front
+
+
+def make_certificate(directory: str) -> tuple[str, str]:
+    certificate, key = f"{directory}/certificate.pem", f"{directory}/key.pem"
+    subprocess.run([*unprivileged(), "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)  # fmt: skip
+    os.chmod(key, 0o600)
+    return certificate, key
 
 
 @contextlib.contextmanager
@@ -173,7 +195,7 @@ def database(scale: int, connections: int) -> Iterator[Database]:
     """What does not come from waiting is taken away: the disk is not waited for."""
     directory = tempfile.mkdtemp(prefix="gate-bench-")
     os.chmod(directory, 0o777)
-    data, port = f"{directory}/data", keep_port()
+    data, port, (certificate, key) = f"{directory}/data", keep_port(), make_certificate(directory)
     with open(f"{directory}/postgres.log", "w") as log:
         subprocess.run([*unprivileged(), f"{pg_bin()}/initdb", "-D", data, "-U", USER, "-A", "trust",
                         "--no-sync"], stdout=log, stderr=log, check=True)  # fmt: skip
@@ -181,9 +203,10 @@ def database(scale: int, connections: int) -> Iterator[Database]:
             [*unprivileged(), f"{pg_bin()}/postgres", "-D", data, "-p", str(port), "-c",
              "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={directory}", "-c",
              f"max_connections={connections}", "-c", "fsync=off", "-c", "shared_buffers=256MB",
-             "-c", "autovacuum=off"],
+             "-c", "autovacuum=off", "-c", "ssl=on", "-c", f"ssl_cert_file={certificate}", "-c",
+             f"ssl_key_file={key}"],
             stdout=log, stderr=log)  # fmt: skip
-    db = Database(directory, port)
+    db = Database(directory, port, (certificate, key))
     try:
         wait_for(port, server, f"{directory}/postgres.log")
         until = time.monotonic() + START_SECONDS
