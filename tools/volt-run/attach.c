@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "standstill.h"
 #include "watch/door.h"
 #include "watch/names.h"
 #include "watch/snapshot.h"
@@ -258,7 +259,9 @@ static bool attach_read_locks(struct attach *a) {
 }
 
 static bool attach_read_books(struct attach *a) {
+  static struct standstill first, last;
   const struct books *b = a->door.books;
+  bool is_still = attach_is_of_this_namespace(a) && standstill_look(a->directory, &first);
   if (!attach_read_head(a)) return false;
   uint32_t threads = a->head.thread_count;
   struct books_thread *before =
@@ -269,6 +272,8 @@ static bool attach_read_books(struct attach *a) {
         (struct books_thread *)attach_read_all(a, &b->thread[1], threads, sizeof *a->thread);
   if (a->thread) attach_note_moves(a->thread, before, threads);
   free(before);
+  a->head.is_standstill = is_still && a->thread && standstill_look(a->directory, &last) &&
+                          standstill_is(&first, &last, a->thread, threads);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   a->head.now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

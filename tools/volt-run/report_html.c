@@ -90,6 +90,12 @@ static void page_banner(const struct report *r, const struct graph *g, FILE *to)
         "circle.</p>\n",
         to);
   }
+  if (r->s->is_standstill) {
+    fputs(
+        "<p class=\"banner\">No thread of it can go on: all wait without a deadline. A handler of "
+        "a signal, or another process with which it shares an object, could wake one.</p>\n",
+        to);
+  }
   if (r->s->unwatched) {
     fputs("<p class=\"banner warn\">Some calls were not watched: there was no room.</p>\n", to);
   }

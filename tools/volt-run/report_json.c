@@ -256,9 +256,9 @@ void report_json(const struct report *r, FILE *to) {
   fprintf(to,
           ",\"pid\":%d,\"lasted_ns\":%" PRIu64
           ",\"threads_now\":%u,\"objects\":%u,\"waits\":%" PRIu64 ",\"waited_ns\":%" PRIu64
-          ",\"deadlocks\":%" PRIu64 ",\"unwatched\":%" PRIu64 ",\"circle\":[",
+          ",\"deadlocks\":%" PRIu64 ",\"unwatched\":%" PRIu64 ",\"is_standstill\":%s,\"circle\":[",
           (int)r->s->pid, r->s->now_ns - r->s->begun_ns, sums.threads, sums.objects, sums.waits,
-          sums.waited_ns, r->s->deadlocks, r->s->unwatched);
+          sums.waited_ns, r->s->deadlocks, r->s->unwatched, r->s->is_standstill ? "true" : "false");
   json_circle(r, to);
   fprintf(to, "],\"orders\":[");
   json_orders(r, to);

@@ -284,6 +284,14 @@ static void text_threads(const struct report *r, FILE *to) {
   free(order);
 }
 
+static void text_standstill(const struct report *r, uint32_t threads, FILE *to) {
+  if (!r->s->is_standstill) return;
+  fprintf(to,
+          "\n%s without a deadline: no thread of it can go on, unless a handler of a signal, or "
+          "another process with which it shares an object, wakes one\n",
+          threads == 1 ? "its only thread waits" : "all of its threads wait");
+}
+
 void report_text(const struct report *r, FILE *to) {
   if (r->s->why == SNAPSHOT_DEADLOCK) {
     text_deadlock(r, to);
@@ -301,6 +309,7 @@ void report_text(const struct report *r, FILE *to) {
   if (r->s->unwatched)
     fprintf(to, "; %" PRIu64 " calls were not watched: there was no room", r->s->unwatched);
   fprintf(to, "\n");
+  text_standstill(r, sums.threads, to);
   text_faults(r, to);
   if (orders) text_orders(r, orders, to);
   free(orders);

@@ -127,6 +127,34 @@ def deaf():
         require(all(int(line.split()[1], 16) & (1 << (signal.SIGUSR2 - 1)) == 0 for line in pending), pending)
 
 
+def all_sleep(pid):
+    tasks = f"/proc/{pid}/task"
+    states = [open(f"{tasks}/{tid}/stat").read().rsplit(")", 1)[1].split()[0] for tid in os.listdir(tasks)]
+    return set(states) == {"S"}
+
+
+def standstill():
+    """all threads wait, for a condition, a post and an end: no thread can go on; not if one is left that could"""
+    for options in ((), ("--fair",)):
+        with Running("standstill", options=options) as running:
+            wait_for(lambda: ask_json(running.pid)["is_standstill"], f"{options}: it is seen")
+            require("no thread of it can go on" in ask(running.pid).stdout, "as text")
+            page = ask(running.pid, "--html", "-").stdout
+            ET.fromstring(page)
+            require("No thread of it can go on" in page, "as a page")
+            running.program.send_signal(signal.SIGSTOP)
+            wait_for(lambda: not all_sleep(running.pid), "it is stopped")
+            require(not ask_json(running.pid)["is_standstill"], "it is stopped: a debugger may do that")
+        for left, waiters in (("timed", 4), ("reads", 3), ("unknown", 3)):
+            with Running(f"standstill-{left}", options=options) as running:
+                def is_left_alone():
+                    report = ask_json(running.pid)
+                    require(not report["is_standstill"], f"{options}: {left}: {report['threads']}")
+                    return sum(bool(t["waits_now"]) for t in report["threads"]) == waiters and all_sleep(running.pid)
+                for _ in range(5):
+                    wait_for(is_left_alone, f"{options}: {left}: the others wait")
+
+
 def a_child():
     """the child of a fork has books of its own"""
     with Running("parent") as running:
@@ -149,6 +177,7 @@ def one_that_goes_on():
                     continue
                 report = json.loads(done.stdout)
                 equal(circle_of(report), set(), f"seed {seed}: {report['graph']}")
+                require(not report["is_standstill"], f"seed {seed}: {report['threads']}")
                 asked += 1
             equal(running.program.returncode, 0, f"seed {seed}")
     require(asked > 0, "it was asked")
@@ -272,8 +301,8 @@ def another_user():
 
 def main():
     failures = 0
-    for check in (a_deadlock, to_files, deaf, a_child, one_that_goes_on, one_that_ends, by_volt_top, refused, another_version, lies,
-                  another_user):
+    for check in (a_deadlock, to_files, deaf, standstill, a_child, one_that_goes_on, one_that_ends, by_volt_top, refused, another_version,
+                  lies, another_user):
         try:
             said = check()
             print(f"ok: {check.__doc__}{f': {said}' if said else ''}", flush=True)

@@ -26,6 +26,7 @@
  *   reports         one that is asked for reports, and counts the children that it sees end
  *   names SEED      threads that wait, whose names are tags (0), or any bytes
  *   deaf            two that wait for each other, in a process that blocks all signals and handles SIGUSR2 itself
+ *   standstill      all threads wait, for a condition, a post and an end; standstill-timed, -reads, -unknown: but one
  *   tiny            two that wait for each other, on the smallest stacks; their function has the name of a type
  *   parent          one that waits, and a child of a fork in which another one waits
  *   nothing         one thread
@@ -603,6 +604,74 @@ static int deaf(void) {
   return 9;
 }
 
+/* ---- a standstill ---- */
+
+static sem_t never_posted;
+static int what_is_left; /* a thread that is not in a wait without a deadline */
+
+enum { LEFT_NONE, LEFT_TIMED, LEFT_READS, LEFT_UNKNOWN };
+
+static void *is_never_signalled(void *ctx) {
+  (void)ctx;
+  pthread_mutex_lock(&guard);
+  while (value < 2) pthread_cond_wait(&changed, &guard);
+  pthread_mutex_unlock(&guard);
+  return NULL;
+}
+
+static void *is_never_posted(void *ctx) {
+  (void)ctx;
+  while (sem_wait(&never_posted) != 0) {
+  }
+  return NULL;
+}
+
+/* It is what could signal, or post. */
+static void *is_left(void *ctx) {
+  struct timespec late;
+  char byte;
+  int end[2];
+  (void)ctx;
+  clock_gettime(CLOCK_REALTIME, &late);
+  late.tv_sec += 1000;
+  if (what_is_left == LEFT_TIMED) {
+    (void)sem_timedwait(&never_posted, &late);
+  } else if (pipe(end) == 0) { /* LEFT_UNKNOWN: it calls nothing that is watched */
+    if (what_is_left == LEFT_READS) raise_value();
+    (void)!read(end[0], &byte, 1);
+  }
+  return NULL;
+}
+
+static int standstill_with(int other) {
+  pthread_t thread[3];
+  what_is_left = other;
+  sem_init(&never_posted, 0, 0);
+  pthread_create(&thread[0], NULL, is_never_signalled, NULL);
+  pthread_create(&thread[1], NULL, is_never_posted, NULL);
+  if (other != LEFT_NONE) pthread_create(&thread[2], NULL, is_left, NULL);
+  printf("%d threads\n", other == LEFT_NONE ? 3 : 4);
+  fflush(stdout);
+  pthread_join(thread[0], NULL);
+  return 9;
+}
+
+static int standstill(void) {
+  return standstill_with(LEFT_NONE);
+}
+
+static int standstill_timed(void) {
+  return standstill_with(LEFT_TIMED);
+}
+
+static int standstill_reads(void) {
+  return standstill_with(LEFT_READS);
+}
+
+static int standstill_unknown(void) {
+  return standstill_with(LEFT_UNKNOWN);
+}
+
 /* "t" is how names of C++ write unsigned short. */
 static void *t(void *ctx) {
   takes_both(ctx);
@@ -1147,6 +1216,10 @@ int main(int argc, char **argv) {
                 {"reports", reports},
                 {"names", names},
                 {"deaf", deaf},
+                {"standstill", standstill},
+                {"standstill-timed", standstill_timed},
+                {"standstill-reads", standstill_reads},
+                {"standstill-unknown", standstill_unknown},
                 {"tiny", tiny},
                 {"parent", parent}};
   random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;

@@ -8,7 +8,7 @@ struct circle;
 
 enum snapshot_why { SNAPSHOT_AT_END, SNAPSHOT_ASKED, SNAPSHOT_DEADLOCK };
 
-#define SNAPSHOT_MAGIC "voltrun3"
+#define SNAPSHOT_MAGIC "voltrun4"
 
 /* Followed by threads, details, locks, orders and stacks, each from number 1 on, and by the text of /proc/PID/maps. */
 struct snapshot {
@@ -20,7 +20,8 @@ struct snapshot {
   uint64_t unwatched, deadlocks;
   uint64_t now_ns, begun_ns;
   struct slots slots;
-  uint32_t is_served; /* volt's locks do the work */
+  uint32_t is_served;     /* volt's locks do the work */
+  uint32_t is_standstill; /* no thread can wake another one; seen from outside only: standstill.c */
   uint32_t circle_count;
   uint32_t circle_thread[64];
   uint32_t circle_lock[64];
