@@ -126,6 +126,7 @@ static int site_accept_at(struct site *s, struct listener *l) {
 
 int site_accept(struct site *s) {
   int result = VOLT_OK;
+  s->is_paused = false;
   for (size_t i = 0; i < s->listener_count && result == VOLT_OK; i++) {
     if (!s->listeners[i]->is_accepting) result = site_accept_at(s, s->listeners[i]);
   }
@@ -168,7 +169,7 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
     if (!site_is_named(settings, before[i])) site_close_listener(before[i]);
   }
   free(before);
-  return site_accept(s);
+  return s->is_paused ? VOLT_OK : site_accept(s);
 }
 
 /* The socket stays open, if there is a descriptor for that. */
@@ -185,6 +186,7 @@ static void site_pause_listener(struct listener *l) {
 void site_pause(struct site *s, site_is_kept *is_kept, void *arg) {
   struct listener **closed = (struct listener **)calloc(s->listener_count + 1, sizeof *closed);
   size_t kept_count = 0, closed_count = 0;
+  s->is_paused = true;
   pthread_mutex_lock(&s->program->lock); /* others look at the list */
   for (size_t i = 0; i < s->listener_count; i++) {
     struct listener *l = s->listeners[i];

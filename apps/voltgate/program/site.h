@@ -13,6 +13,7 @@ struct site {
   volt_group sessions, acceptors;
   struct listener **listeners; /* under program->lock, too, because others look at them */
   size_t listener_count;
+  bool is_paused; /* it accepts no more, until site_accept() */
   bool is_ending; /* it drains, with the program or because it is not configured any more */
   bool is_gone;   /* it is not configured any more; under program->lock, like the next */
   bool is_cut;    /* a handover has ended its sessions */
@@ -46,7 +47,7 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
 int site_accept(struct site *s);
 
 /* Other listeners: those that it has and that the settings name stay. *opened, what site_open() has
- * opened, is emptied. */
+ * opened, is emptied. They accept, unless it is paused. */
 int site_rebind(struct site *s, const struct gate_settings *settings, struct listener_set *opened);
 
 /* Accept no more; site_accept() begins again. The sockets of listeners that are kept stay open, and

@@ -389,6 +389,26 @@ def drain_on_the_way():
     broker.ended()
 
 
+def reload_on_the_way():
+    """a reload while all stand still: the gate accepts no client that nobody would pass on"""
+    broker = Pair("cores=1")
+    three = crowd_of_three(broker)
+    one = Successor(broker.handover)
+    one.ready()
+    number = one.until(Successor.PASSED)[-1][1]
+    equal(broker.http("POST", "/reload")[0], 200, "it has reloaded")
+    late = broker.client("take cores=1")
+    one.send(Successor.ADOPTED, number)
+    one.until(Successor.GO)
+    listener = next(l for l in map(lambda fd: socket.socket(fileno=os.dup(fd)), one.fds)
+                    if l.getsockname() == broker.path and l.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+    listener.settimeout(LIMIT)
+    equal(Client.of(listener.accept()[0]).line(), "take cores=1", "the successor accepts it")
+    late.close()
+    for c in three:
+        c.close()
+
+
 def claims_again(path, label):
     """Connect until somebody is there, and claim."""
     one = Claimer(path, label)
@@ -584,5 +604,5 @@ def either_is_killed():
 
 
 run_tests([], all_states, half_a_line, half_a_list, deadlines, lower_limits, tenants, listeners, several_times,
-          tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, new_dies_after_go,
-          old_dies_before_go, what_a_record_says, restarts_under_load, either_is_killed)
+          tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, reload_on_the_way,
+          new_dies_after_go, old_dies_before_go, what_a_record_says, restarts_under_load, either_is_killed)
