@@ -178,7 +178,8 @@ void broker_begin_adoption(struct broker *b);
  * as much. */
 bool broker_adopt(struct broker *b, struct broker_entry *e, enum broker_stand stand, uint64_t id,
                   uint64_t since_ns);
-void broker_end_adoption(struct broker *b);
+/* can_claim: clients of the old process could claim still: they can here, as after the start. */
+void broker_end_adoption(struct broker *b, bool can_claim);
 
 /* Clients can claim, as after the start: those that were passed on have lost their connections. */
 void broker_claim_again(struct broker *b);

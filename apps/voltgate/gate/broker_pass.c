@@ -6,7 +6,7 @@
  *
  * Invariants
  *   S1  A client that stands still gives nothing back and asks for nothing. So when all do, nothing is granted but by a
- *       limit that is raised; and a client hears of that only when it goes on.
+ *       limit that is raised, or when claims are over; and a client hears of that only when it goes on.
  *   S2  While requests are adopted, is_claiming holds them outside (broker.c: K3). So what clients hold is complete before
  *       the first request is let in, and all are let in by one call, in the order in which they were adopted.
  *
@@ -21,7 +21,10 @@
  *       of those that wait, and what it was granted is free there.
  *   S4  Interleaving: clients are passed on; the other process serves them and dies; this one goes on, and a client that has
  *       not seen the first of this goes on with what it had before. Prevented by: it sees in which stop it stood still,
- *       and up to which stop clients were passed on. */
+ *       and up to which stop clients were passed on.
+ *   S5  Interleaving: the old process has just begun, and clients can still claim; it passes on those that it has; the
+ *       other one lets requests in, and a client that was late claims what one of them has got. Prevented by: the old one
+ *       says so with its clients, and claims begin anew there. */
 #include "gate/broker.h"
 #include "gate/gate.h"
 
@@ -161,14 +164,14 @@ bool broker_adopt(struct broker *b, struct broker_entry *e, enum broker_stand st
   return is_adopted;
 }
 
-void broker_end_adoption(struct broker *b) {
-  broker_lock(b);
+void broker_end_adoption(struct broker *b, bool can_claim) {
+  uint64_t period_ns = gate_settings(b->gate)->claim_period_ns;
+  if (can_claim && period_ns != 0 && broker_begin_claims(b, period_ns)) return;
+  broker_lock(b); /* also without memory: as if there were no such time */
   broker_open(b);
   broker_unlock(b);
 }
 
 void broker_claim_again(struct broker *b) {
-  uint64_t period_ns = gate_settings(b->gate)->claim_period_ns;
-  if (period_ns == 0 || broker_begin_claims(b, period_ns)) return;
-  broker_end_adoption(b); /* no memory: as if there were no such time */
+  if (gate_settings(b->gate)->claim_period_ns != 0) broker_end_adoption(b, true);
 }

@@ -98,8 +98,8 @@ static bool after_pass_send_client(struct handover *h, struct after_pass *one, s
 
 static bool after_pass_send(struct handover *h, struct after_pass *one) {
   struct passing *p = &one->passing;
-  bool is_sent =
-      channel_send(&h->after, MESSAGE_PASSES, (uint32_t)p->count, one->site->gate.name, NULL);
+  bool is_sent = channel_send(&h->after, MESSAGE_PASSES, (uint32_t)p->count, one->site->gate.name,
+                              p->can_claim ? MESSAGE_CLAIMS : NULL);
   for (size_t i = 0; is_sent && i < p->count; i++) is_sent = after_pass_send_client(h, one, i);
   return is_sent;
 }

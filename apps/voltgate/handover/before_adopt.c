@@ -20,6 +20,7 @@ struct before_adopted {
   struct site *site;
   struct before_client *first, **last; /* in the order in which they came */
   uint32_t left;                       /* that have not come yet */
+  bool can_claim;                      /* others could claim still */
 };
 
 /* ---- a client ---- */
@@ -85,6 +86,7 @@ static bool before_adopt_gate(struct handover *h, const struct message *m) {
   one->site = site_of(g);
   one->last = &one->first;
   one->left = m->number;
+  one->can_claim = strcmp(m->text, MESSAGE_CLAIMS) == 0;
   one->next = h->adopted;
   h->adopted = one;
   return true;
@@ -113,7 +115,7 @@ static void before_adopt_one_gate(struct before_adopted *one) {
   unsigned count = 0;
   broker_begin_adoption(g->broker);
   for (struct before_client *c = one->first; c; c = c->next, count++) adopting_begin(c->session);
-  broker_end_adoption(g->broker);
+  broker_end_adoption(g->broker, one->can_claim);
   for (struct before_client *c = one->first, *next; c; c = next) {
     next = c->next;
     adopting_run(c->session, &one->site->sessions);

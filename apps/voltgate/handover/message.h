@@ -46,7 +46,7 @@ enum message_kind {
   MESSAGE_LEAVES,
   MESSAGE_ADDRESS, /* text: where the listener before it listens: a port of 0 is resolved */
   MESSAGE_PERMIT_GATE, /* name: a permit gate: it takes its clients */
-  MESSAGE_PASSES,      /* name: a permit gate. number: its clients, which follow */
+  MESSAGE_PASSES,      /* name: a permit gate. number: its clients, which follow. text: see below */
   MESSAGE_CLIENT,      /* with its descriptor. number: bytes of its record */
   MESSAGE_PART,        /* text: of its record */
   MESSAGE_PASSED,      /* number: clients of all gates */
@@ -55,6 +55,8 @@ enum message_kind {
 };
 
 enum message_listener { MESSAGE_OF_GATE, MESSAGE_OF_ADMIN, MESSAGE_OF_HANDOVER, MESSAGE_LISTENERS };
+
+#define MESSAGE_CLAIMS "claims" /* of MESSAGE_PASSES: other clients can still claim */
 
 enum {
   MESSAGE_HEAD = 9,

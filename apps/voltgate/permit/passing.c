@@ -84,6 +84,7 @@ const char *passing_collect(struct passing *p, struct gate *g) {
   *p = (struct passing){.count = 0};
   broker_lock(g->broker);
   bool is_whole = broker_each_still(g->broker, passing_add, &to);
+  p->can_claim = g->broker->is_claiming;
   broker_unlock(g->broker);
   if (is_whole) return NULL;
   passing_drop(p);

@@ -18,6 +18,7 @@ struct passing {
     int number; /* of the session's socket */
   } * all;
   size_t count, room;
+  bool can_claim; /* clients could claim still */
 };
 
 /* What is said of them. All stand still (broker_is_still()). Returns NULL, or why they cannot be passed on: words that

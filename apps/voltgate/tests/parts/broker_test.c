@@ -223,7 +223,7 @@ static void test_order_of_those_that_stand_still(void **state) {
     assert_true(broker_adopt(other.broker, to, from->stand, from->id, 0));
   }
   assert_int_equal(ready(&other, 3), BROKER_QUEUED); /* nothing is granted before all are there */
-  broker_end_adoption(other.broker);
+  broker_end_adoption(other.broker, false);
   assert_int_equal(ready(&other, 3), BROKER_GRANTED);
   assert_int_equal(ready(&other, 4), BROKER_QUEUED);
   assert_int_equal(other.of[2].where, BROKER_OUTSIDE);
@@ -277,7 +277,7 @@ static void test_claims_that_cannot_be_counted(void **state) {
   assert_true(broker_claim(s.broker, &s.of[0], 0));
   assert_false(broker_claim(s.broker, &s.of[1], 0));
   assert_false(broker_adopt(s.broker, &s.of[1], BROKER_HOLDS, 7, 0));
-  broker_end_adoption(s.broker);
+  broker_end_adoption(s.broker, false);
   assert_int_equal(take(&s, 2, "", 1), BROKER_QUEUED);
   broker_give_all(s.broker, &s.of[0]);
   assert_int_equal(ready(&s, 2), BROKER_GRANTED);

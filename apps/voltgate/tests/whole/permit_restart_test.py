@@ -409,6 +409,21 @@ def reload_on_the_way():
         c.close()
 
 
+def claims_go_along():
+    """the gate has just begun and clients may still claim: they may in the next process, and nothing is granted before"""
+    broker = Pair("cores=1", claim="3s")
+    waiter = broker.client("take cores=1")
+    equal(waiter.line(), "queued 1", "until claims are over")
+    after = broker.next()
+    broker.ended()
+    holder = after.client("claim cores=1")
+    require(holder.line().startswith("granted"), "it is claimed")
+    wait_until(lambda: "claims are over" in after.said(), "the time is over")
+    equal(after.kinds()["cores"], {"limit": 1, "held": 1, "free": 0}, "it is held")
+    holder.close()
+    waiter.granted()
+
+
 def claims_again(path, label):
     """Connect until somebody is there, and claim."""
     one = Claimer(path, label)
@@ -605,4 +620,5 @@ def either_is_killed():
 
 run_tests([], all_states, half_a_line, half_a_list, deadlines, lower_limits, tenants, listeners, several_times,
           tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, reload_on_the_way,
-          new_dies_after_go, old_dies_before_go, what_a_record_says, restarts_under_load, either_is_killed)
+          claims_go_along, new_dies_after_go, old_dies_before_go, what_a_record_says, restarts_under_load,
+          either_is_killed)
