@@ -90,7 +90,7 @@ struct broker_tenant *broker_find_tenant(struct broker *b, const struct broker_e
   if (by == TENANT_BY_CGROUP) return broker_tenant_of_cgroup(b, e->cgroup);
   if (by != TENANT_BY_USER || !e->has_peer) return NULL;
   struct broker_tenant *t = b->tenants;
-  while (t && t->uid != e->uid) t = t->next;
+  while (t && !(t->is_named && t->uid == e->uid)) t = t->next;
   return t;
 }
 

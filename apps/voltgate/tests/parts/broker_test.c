@@ -284,6 +284,20 @@ static void test_claims_that_cannot_be_counted(void **state) {
   end(&s);
 }
 
+/* A tenant that is not named any more is not found in place of one that is, although both have the same user. */
+static void test_users_change(void **state) {
+  static struct set s;
+  struct gate_settings *g = &s.stage.settings;
+  (void)state;
+  begin(&s, "cores=4", "cores=2", "cores=4");
+  g->tenant_by = TENANT_BY_USER;
+  g->tenant_count = 1; /* ci; qa is gone. Each has the number 0 */
+  assert_true(broker_set(s.broker, g));
+  s.of[0].has_peer = true;
+  assert_int_equal(take(&s, 0, "", 3), BROKER_NEVER);
+  end(&s);
+}
+
 /* The nearest cgroup that is named counts, and all below it. */
 static void test_tenants_by_cgroup(void **state) {
   static struct set s;
@@ -392,6 +406,7 @@ int main(void) {
       cmocka_unit_test(test_order_of_those_that_stand_still),
       cmocka_unit_test(test_passed_on),
       cmocka_unit_test(test_claims_that_cannot_be_counted),
+      cmocka_unit_test(test_users_change),
       cmocka_unit_test(test_tenants_by_cgroup),
       cmocka_unit_test(test_what_proc_says),
       cmocka_unit_test(test_any_order),
