@@ -25,6 +25,8 @@
  *       is outside asks for more than its tenant has left. So of what is allowed to queue, what came first is before
  *       in the FIFO: it was let in by the same call in the order of the list, or by an earlier one.
  *   K7  No request outside asks for more than a limit: the call that lowers one refuses them in the same critical section.
+ *       At the gate the budget refuses those that ask for more than its limit, and the owner one that asks for more than
+ *       its tenant's: it looks for that before it looks for a grant.
  *   K8  The future of a client is begun and polled under the lock when it is let in, and by its owner only after that has
  *       seen it at the gate, under the lock. So the two never poll it at once.
  *
@@ -238,6 +240,7 @@ bool broker_set(struct broker *b, const struct gate_settings *s) {
     if (limit) volt_budget_set_limit(&b->budget, i, *limit);
   }
   bool is_whole = broker_set_tenants(b, s);
+  broker_notify_those_at_gate(b);
   broker_refuse_outside(b);
   broker_let_all_in(b);
   broker_unlock(b);

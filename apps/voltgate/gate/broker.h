@@ -255,8 +255,10 @@ void broker_explain_tenant(const struct broker *b, const struct broker_entry *e,
 /* Let those into the gate's FIFO that wait outside and may go on: of a tenant, or of all. */
 void broker_let_in(struct broker *b, struct broker_tenant *t);
 void broker_let_all_in(struct broker *b);
-/* Refuse those outside that ask for more than a limit. */
+/* Refuse those outside that ask for more than a limit; and notify those at the gate that ask for more than their tenant's:
+ * they refuse themselves, because their futures are their owners'. */
 void broker_refuse_outside(struct broker *b);
+void broker_notify_those_at_gate(struct broker *b);
 
 /* What broker_pass.c has of broker_queue.c: take what was claimed; whether a request is within the limits; where it
  * waits, or that it holds. */

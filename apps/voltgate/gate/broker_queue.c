@@ -144,6 +144,13 @@ void broker_let_all_in(struct broker *b) {
   }
 }
 
+void broker_notify_those_at_gate(struct broker *b) {
+  for (struct broker_entry *e = b->lists[BROKER_AT_GATE].first; e;
+       e = e->links[BROKER_IN_ALL].next) {
+    if (broker_judge(b, e) == BROKER_NEVER) volt_notify_one(&e->moved);
+  }
+}
+
 void broker_refuse_outside(struct broker *b) {
   for (struct broker_entry *e = b->lists[BROKER_OUTSIDE].first, *next; e; e = next) {
     next = e->links[BROKER_IN_ALL].next;
@@ -245,20 +252,31 @@ volt_future *broker_future(struct broker *b, struct broker_entry *e) {
   return is_at_gate ? &e->leaf : NULL;
 }
 
+/* It gives its place in the FIFO up, and what it was granted there. The lock is held. */
+static void broker_leave_gate(struct broker *b, struct broker_entry *e) {
+  static const volt_waker none = {NULL, NULL};
+  volt_future_cancel(&e->leaf);
+  bool is_granted = volt_future_poll(&e->leaf, none) == VOLT_OK; /* R1: a poll had returned it */
+  if (is_granted) volt_budget_release(&b->budget, &e->amounts);
+}
+
 /* How its place in the FIFO stands. The lock is held. */
 static enum broker_outcome broker_ready_at_gate(struct broker *b, struct broker_entry *e,
                                                 uint64_t now_ns, char why[BROKER_WHY]) {
   static const volt_waker none = {NULL, NULL};
-  int result = volt_future_poll(&e->leaf, none);
+  bool is_never = broker_judge(b, e) == BROKER_NEVER; /* its tenant's limit is lower now */
+  int result = is_never ? (int)VOLT_EINVAL : volt_future_poll(&e->leaf, none);
   if (result == VOLT_PENDING) return BROKER_QUEUED;
   if (result == VOLT_OK) {
     broker_grant(b, e, now_ns);
     return BROKER_GRANTED;
   }
   struct broker_tenant *t = e->tenant;
+  if (is_never) broker_leave_gate(b, e);
   e->stand = BROKER_IDLE;
   broker_move(b, e, BROKER_NOWHERE);
-  enum broker_outcome outcome = broker_refuse(b, e, BROKER_IMPOSSIBLE, why);
+  enum broker_outcome outcome =
+      broker_refuse(b, e, is_never ? BROKER_NEVER : BROKER_IMPOSSIBLE, why);
   broker_tenant_give(b, t, &e->amounts);
   return outcome;
 }
@@ -278,7 +296,6 @@ enum broker_outcome broker_ready(struct broker *b, struct broker_entry *e, uint6
 }
 
 void broker_leave(struct broker *b, struct broker_entry *e) {
-  static const volt_waker none = {NULL, NULL};
   broker_lock(b);
   struct broker_tenant *t = e->tenant;
   bool is_at_gate = e->where == BROKER_AT_GATE, was_outside = e->where == BROKER_OUTSIDE;
@@ -286,9 +303,7 @@ void broker_leave(struct broker *b, struct broker_entry *e) {
   e->stand = BROKER_IDLE;
   e->tenant = NULL;
   if (is_at_gate) {
-    volt_future_cancel(&e->leaf);
-    bool is_granted = volt_future_poll(&e->leaf, none) == VOLT_OK; /* R1: a poll had returned it */
-    if (is_granted) volt_budget_release(&b->budget, &e->amounts);
+    broker_leave_gate(b, e);
     broker_tenant_give(b, t, &e->amounts);
   } else if (was_outside && t) {
     broker_let_in(b, t); /* K6: it may have been the oldest */

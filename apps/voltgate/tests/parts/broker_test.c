@@ -284,6 +284,32 @@ static void test_claims_that_cannot_be_counted(void **state) {
   end(&s);
 }
 
+/* A reload lowers a tenant's limit below what one asks for that is at the gate already. */
+static void test_refused_at_the_gate(void **state) {
+  static struct set s;
+  struct gate_settings less;
+  struct tenant_settings tenants[2];
+  char why[BROKER_WHY];
+  const char *wrong;
+  (void)state;
+  begin(&s, "cores=4", "cores=4", "cores=4");
+  assert_int_equal(take(&s, 0, "", 4), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 3), BROKER_QUEUED);
+  assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED);
+  assert_int_equal(s.of[1].where, BROKER_AT_GATE);
+  memcpy(tenants, s.tenants, sizeof tenants);
+  less = s.stage.settings;
+  less.tenants = tenants;
+  assert_true(kinds_read("cores=2", false, &tenants[0].kinds, &wrong));
+  assert_true(broker_set(s.broker, &less));
+  assert_int_equal(broker_ready(s.broker, &s.of[1], 0, why), BROKER_NEVER);
+  assert_string_equal(why, "cores: 3 asked for, the limit is 2");
+  assert_int_equal(s.of[1].stand, BROKER_IDLE);
+  broker_give_all(s.broker, &s.of[0]);
+  assert_int_equal(ready(&s, 2), BROKER_GRANTED);
+  end(&s);
+}
+
 /* A tenant that is not named any more is not found in place of one that is, although both have the same user. */
 static void test_users_change(void **state) {
   static struct set s;
@@ -406,6 +432,7 @@ int main(void) {
       cmocka_unit_test(test_order_of_those_that_stand_still),
       cmocka_unit_test(test_passed_on),
       cmocka_unit_test(test_claims_that_cannot_be_counted),
+      cmocka_unit_test(test_refused_at_the_gate),
       cmocka_unit_test(test_users_change),
       cmocka_unit_test(test_tenants_by_cgroup),
       cmocka_unit_test(test_what_proc_says),
