@@ -265,6 +265,8 @@ void broker_notify_those_at_gate(struct broker *b);
 bool broker_claim_at_gate(struct broker *b, const volt_amounts *amounts);
 enum broker_outcome broker_judge(const struct broker *b, const struct broker_entry *e);
 void broker_wait_at(struct broker *b, struct broker_entry *e, enum broker_where where);
+/* No client waits any more; all stand still, and hear no more of it than that they end. */
+void broker_forget_waiters(struct broker *b);
 void broker_grant(struct broker *b, struct broker_entry *e, uint64_t now_ns);
 void broker_list_add(struct broker_list *l, struct broker_entry *e, unsigned which);
 void broker_list_remove(struct broker_list *l, struct broker_entry *e, unsigned which);

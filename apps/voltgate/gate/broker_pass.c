@@ -24,7 +24,10 @@
  *       and up to which stop clients were passed on.
  *   S5  Interleaving: the old process has just begun, and clients can still claim; it passes on those that it has; the
  *       other one lets requests in, and a client that was late claims what one of them has got. Prevented by: the old one
- *       says so with its clients, and claims begin anew there. */
+ *       says so with its clients, and claims begin anew there.
+ *   S6  Interleaving: clients are passed on; the other process dies; one claims, while another one that waited at the gate
+ *       has not ended yet, and would get what the claim raises the limit for. Prevented by: the call that passes them on
+ *       takes all that wait out of the queue. */
 #include "gate/broker.h"
 #include "gate/gate.h"
 
@@ -40,6 +43,7 @@ void broker_stop(struct broker *b) {
 void broker_go_on(struct broker *b, bool is_passed) {
   broker_lock(b);
   if (is_passed) b->passed = b->stops;
+  if (is_passed) broker_forget_waiters(b); /* S6 */
   atomic_store_explicit(&b->is_stopped, false, memory_order_relaxed);
   broker_unlock(b);
   gate_tell(b->gate);

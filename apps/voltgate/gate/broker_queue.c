@@ -260,6 +260,16 @@ static void broker_leave_gate(struct broker *b, struct broker_entry *e) {
   if (is_granted) volt_budget_release(&b->budget, &e->amounts);
 }
 
+void broker_forget_waiters(struct broker *b) {
+  struct broker_entry *e;
+  while ((e = b->lists[BROKER_OUTSIDE].first) != NULL) broker_move(b, e, BROKER_NOWHERE);
+  while ((e = b->lists[BROKER_AT_GATE].first) != NULL) {
+    broker_leave_gate(b, e);
+    if (e->tenant) broker_tenant_return(b, e->tenant, &e->amounts);
+    broker_move(b, e, BROKER_NOWHERE);
+  }
+}
+
 /* How its place in the FIFO stands. The lock is held. */
 static enum broker_outcome broker_ready_at_gate(struct broker *b, struct broker_entry *e,
                                                 uint64_t now_ns, char why[BROKER_WHY]) {

@@ -310,6 +310,29 @@ static void test_refused_at_the_gate(void **state) {
   end(&s);
 }
 
+/* The other process has died with all: one claims before those that were passed on have ended here. */
+static void test_claims_before_all_have_ended(void **state) {
+  static struct set s;
+  (void)state;
+  begin(&s, "cores=4", "cores=4", "cores=4");
+  assert_int_equal(take(&s, 0, "", 4), BROKER_GRANTED);
+  assert_int_equal(take(&s, 1, "ci", 3), BROKER_QUEUED);
+  assert_int_equal(take(&s, 2, "ci", 2), BROKER_QUEUED);
+  assert_int_equal(s.of[2].where, BROKER_OUTSIDE);
+  broker_stop(s.broker);
+  for (int i = 0; i < 3; i++) assert_true(broker_stand_still(s.broker, &s.of[i]));
+  broker_go_on(s.broker, true);
+  s.stage.settings.claim_period_ns = STAGE_S;
+  broker_claim_again(s.broker);
+  s.of[3].amounts.of[0] = 4;
+  assert_true(broker_claim(s.broker, &s.of[3], 0));
+  for (int i = 0; i < 3; i++) assert_true(broker_move_on(s.broker, &s.of[i]));
+  assert_int_equal(take(&s, 4, "ci", 1), BROKER_QUEUED);
+  stage_pass(&s.stage, STAGE_S);
+  assert_int_equal(s.of[4].where, BROKER_AT_GATE);
+  end(&s);
+}
+
 /* A tenant that is not named any more is not found in place of one that is, although both have the same user. */
 static void test_users_change(void **state) {
   static struct set s;
@@ -433,6 +456,7 @@ int main(void) {
       cmocka_unit_test(test_passed_on),
       cmocka_unit_test(test_claims_that_cannot_be_counted),
       cmocka_unit_test(test_refused_at_the_gate),
+      cmocka_unit_test(test_claims_before_all_have_ended),
       cmocka_unit_test(test_users_change),
       cmocka_unit_test(test_tenants_by_cgroup),
       cmocka_unit_test(test_what_proc_says),
