@@ -41,9 +41,11 @@ enum message_result handover_message_read(struct message *m, const unsigned char
   return MESSAGE_DONE;
 }
 
+/* Of a longer text no more is looked at: it may be one of megabytes, of which each message takes a part. */
 static size_t handover_message_size(const char *text) {
-  size_t size = text ? strlen(text) : 0;
-  return size < MESSAGE_TEXT ? size : MESSAGE_TEXT;
+  if (!text) return 0;
+  const char *end = (const char *)memchr(text, '\0', MESSAGE_TEXT);
+  return end ? (size_t)(end - text) : MESSAGE_TEXT;
 }
 
 size_t handover_message_write(unsigned char to[MESSAGE_MAX], enum message_kind kind,

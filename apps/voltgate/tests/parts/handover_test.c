@@ -1,6 +1,10 @@
 /* handover_test.c: messages between two processes, their channel, and the ledger of permits: both
  * sides by hand, with messages that are late and processes that die at any step. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#endif
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <volt/net.h>
@@ -41,6 +45,21 @@ static enum message_result read_bytes(const unsigned char *bytes, size_t size) {
   struct message m;
   size_t used;
   return handover_message_read(&m, bytes, size, &used);
+}
+
+/* Of a text that is longer than a message no more is looked at than goes into it: behind that, nothing can be read. */
+static void what_is_longer_is_not_looked_at(void **state) {
+  unsigned char bytes[MESSAGE_MAX];
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  (void)state;
+  char *pages =
+      (char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(pages, MAP_FAILED);
+  assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+  memset(pages, 'x', page);
+  size_t size = handover_message_write(bytes, MESSAGE_PART, 0, NULL, pages + page - MESSAGE_TEXT);
+  assert_int_equal(size, MESSAGE_HEAD + MESSAGE_TEXT);
+  munmap(pages, 2 * page);
 }
 
 static void what_is_malformed_is_found(void **state) {
@@ -531,6 +550,7 @@ static void more_than_was_lent_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_message_is_read_as_it_was_written),
+      cmocka_unit_test(what_is_longer_is_not_looked_at),
       cmocka_unit_test(what_is_malformed_is_found),
       cmocka_unit_test(descriptors_come_with_their_messages),
       cmocka_unit_test(what_came_is_read_before_the_end),
