@@ -28,7 +28,10 @@
  *       the parent takes it for one that the command has. Prevented by: the parent looks, last before vfork(), which
  *       signals have come; the command has none of them.
  *   R5  Interleaving: a shell continues the group, and the parent hears only then that the command was stopped.
- *       Prevented by: SIGCONT is pending then, and the parent does not stop. */
+ *       Prevented by: SIGCONT is pending then, and the parent does not stop.
+ *   R6  Interleaving: the same, behind that look at what is pending: SIGTSTP discards the SIGCONT, and the parent stops, and
+ *       no process continues it. Prevented by: when SIGTSTP is pending, the parent looks whether the command is stopped still:
+ *       the kernel continues the newest of a group first. A SIGCONT that comes later discards the SIGTSTP. */
 #define _GNU_SOURCE /* sigset_t, SI_KERNEL */
 #include "run/command.h"
 
@@ -121,13 +124,15 @@ static void run_child_look(struct run_child *c) {
 }
 
 /* The command was stopped: stop as by Ctrl-Z, until SIGCONT, which is received as any signal. */
-static void run_child_stop_with(void) {
+static void run_child_stop_with(struct run_child *c) {
   sigset_t pending, stop;
   sigpending(&pending);
   if (sigismember(&pending, SIGCONT)) return; /* R5 */
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
   raise(SIGTSTP);
+  run_child_look(c);
+  if (!c->is_stopped) raise(SIGCONT); /* R6: takes it back */
   sigprocmask(SIG_UNBLOCK, &stop, NULL);
   sigprocmask(SIG_BLOCK, &stop, NULL);
 }
@@ -146,7 +151,7 @@ static void run_child_pass_on(struct run_child *c) {
   int number = (int)c->signal.number;
   if (number == SIGCHLD) {
     run_child_look(c);
-    if (c->is_stopped) run_child_stop_with();
+    if (c->is_stopped) run_child_stop_with(c);
   } else if (number == SIGCONT) {
     run_child_look(c);
     if (c->is_stopped) kill(c->number, SIGCONT);

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 from permit_peer import Peer
 from voltgate_kit import LIMIT, Skip, at_end, equal, program, require, run_tests, scratch, wait_until
@@ -267,6 +268,30 @@ def too_early():
     equal(it.end(), -signal.SIGINT, 'it ends, also if Ctrl-C came late')
 
 
+def continued_too_early():
+    """all go on when voltgate run has seen that the command is stopped, and before it stops itself: it does not"""
+    if not shutil.which('strace'):
+        raise Skip('no strace')
+    its = peer()
+    it = Run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=tgkill', '-e', 'inject=tgkill:delay_enter=1000000:when=1',
+             program(), 'run', '--gate', its.path, 'sh', '-c', 'kill -STOP $$; exit 7',
+             start_new_session=False, preexec_fn=lambda: os.setpgid(0, 0))  # so that it can be stopped
+
+    def children(pid):
+        with open(f'/proc/{pid}/task/{pid}/children') as file:
+            return [int(word) for word in file.read().split()]
+
+    def is_about_to():
+        mine = children(it.pid)
+        return mine and [state_of(child) for child in children(mine[0])] == ['T'] and \
+            all(state_of(mine[0]) == 't' for _ in range(5) if not time.sleep(0.01))
+    wait_until(lambda: it.process.poll() is not None or is_about_to(), 'it is about to stop')
+    if it.process.poll() is not None:
+        raise Skip('strace may not trace')
+    os.killpg(it.pid, signal.SIGCONT)
+    equal(it.end(), 7, 'it sees the end of the command')
+
+
 def stopped_alone():
     """only the command is stopped, and continued, where no shell would continue voltgate run: that does not stop"""
     its = peer()
@@ -445,6 +470,6 @@ def no_answer():
 if __name__ == '__main__':
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)  # a shell has them ignored in what it runs in the background
-    run_tests([], streams, failures_, signals, timer, terminal, hangs_up, too_early, stopped_alone, places,
-              limits_of_waiting, waits_on, killed_run, killed_command, gate_ends, gate_is_gone, gate_refuses,
+    run_tests([], streams, failures_, signals, timer, terminal, hangs_up, too_early, continued_too_early, stopped_alone,
+              places, limits_of_waiting, waits_on, killed_run, killed_command, gate_ends, gate_is_gone, gate_refuses,
               nobody_reads, kept, no_answer)
