@@ -352,7 +352,8 @@ static void after_hear(struct handover *h, const struct message *m) {
     h->after.is_deaf = true; /* it has permits until it ends */
   } else if (h->stage == AFTER_OFFERED && m->kind == MESSAGE_READY) {
     after_hear_ready(h);
-  } else if (h->stage == AFTER_PASSES && m->kind == MESSAGE_ADOPTED) {
+  } else if (h->stage == AFTER_PASSES && m->kind == MESSAGE_ADOPTED &&
+             m->number == h->passed_count) {
     after_try_go(h);
   } else if (h->stage != AFTER_OFFERED) {
     after_refuse(h, "that makes no sense");

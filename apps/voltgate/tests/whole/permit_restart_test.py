@@ -340,7 +340,7 @@ def goes_on(broker, holder, waiter, idle):
 
 def new_dies_before_go():
     """the new one dies with all clients in its hands, at each step: the old one goes on"""
-    for step in ("ready", "passed", "adopted wrongly"):
+    for step in ("ready", "passed", "adopted wrongly", "adopted too few"):
         broker = Pair("cores=1")
         three = crowd_of_three(broker)
         one = Successor(broker.handover)
@@ -350,8 +350,8 @@ def new_dies_before_go():
             equal(said[-1][1], 3, "clients")
             equal(sum(m[0] == Successor.CLIENT for m in said), 3, "with a descriptor each")
             three[2].say("list")  # while all stand still
-        if step == "adopted wrongly":
-            one.send(Successor.READY)
+        if step.startswith("adopted"):
+            one.send(*((Successor.READY,) if step == "adopted wrongly" else (Successor.ADOPTED, 2)))
             equal(one.until(Successor.REFUSED)[-1][3], "that makes no sense", "in words")
         one.die()
         if step != "ready":
