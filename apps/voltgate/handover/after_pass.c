@@ -42,6 +42,9 @@ static bool after_pass_stop(struct handover *h, struct site *s) {
   one->next = h->passes;
   h->passes = one;
   site_pause(s, after_pass_keep_all, NULL);
+  for (size_t i = 0; i < s->listener_count; i++) {
+    s->listeners[i]->is_lent = false; /* until GO its path is this process's alone */
+  }
   broker_stop(s->gate.broker);
   return true;
 }

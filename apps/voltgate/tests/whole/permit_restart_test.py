@@ -387,6 +387,7 @@ def drain_on_the_way():
         require(c.line().startswith("refused draining: "), "draining")
     holder.close()
     broker.ended()
+    require(not os.path.exists(broker.path), "no other process listens at its path")
 
 
 def reload_on_the_way():
