@@ -325,7 +325,7 @@ static void after_try_go(struct handover *h) {
 
 static void after_hear_ready(struct handover *h) {
   if (!after_pass_begin(h)) {
-    after_refuse(h, "there is no memory");
+    after_refuse(h, "there is no memory, or there are too few descriptors");
   } else if (h->passes) {
     h->stage = AFTER_STOPS;
     h->after_ns = after_now_ns(h);

@@ -133,7 +133,7 @@ void before_adopt_claims(struct handover *h);
 
 /* Whether both have this permit gate. */
 bool after_pass_has(const struct handover *h, const struct site *s);
-/* From now on they have to stand still. Returns false: no memory. */
+/* From now on they have to stand still. Returns false: no memory, or too few descriptors. */
 bool after_pass_begin(struct handover *h);
 /* If all stand still, they are sent. Returns NULL, or why not. */
 const char *after_pass_look(struct handover *h);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <volt/time.h>
 
 #include "cluster/cluster.h"
@@ -170,6 +171,19 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
   }
   free(before);
   return s->is_paused ? VOLT_OK : site_accept(s);
+}
+
+bool site_can_pause(struct site *s) {
+  int *numbers = (int *)malloc((s->listener_count + 1) * sizeof *numbers);
+  size_t count = 0;
+  for (; numbers && count < s->listener_count; count++) {
+    numbers[count] = fcntl(s->listeners[count]->number, F_DUPFD_CLOEXEC, 0);
+    if (numbers[count] < 0) break;
+  }
+  bool can = numbers && count == s->listener_count;
+  while (count > 0) close(numbers[--count]);
+  free(numbers);
+  return can;
 }
 
 /* The socket stays open, if there is a descriptor for that. */

@@ -55,6 +55,9 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
 typedef bool site_is_kept(void *arg, const struct site *s, const struct listener *l);
 void site_pause(struct site *s, site_is_kept *is_kept, void *arg);
 
+/* Whether there are descriptors to keep the sockets open while it is paused. */
+bool site_can_pause(struct site *s);
+
 /* Close the listeners; let sessions finish until drain-timeout, then end them. Only once. */
 void site_end(struct site *s);
 

@@ -2,6 +2,7 @@
 """permit_restart_test.py PROGRAM [--whole] [test]...: another process takes over a permit gate with all its clients:
 what they hold, what they wait for, in which order; and either process dies on the way."""
 
+import resource
 import struct
 
 from permit_kit import *
@@ -301,11 +302,14 @@ class Successor:
             if message[0] == kind:
                 return seen
 
-    def ready(self):
+    def hello(self):
         self.send(self.HELLO, 1, text="by hand")
         for i, _ in enumerate([m for m in self.until(self.OFFERED)[:-1] if m[0] == self.LISTENER]):
             self.send(self.TAKES, i)
         self.send(self.PERMIT_GATE, 1, "main")
+
+    def ready(self):
+        self.hello()
         self.send(self.READY)
 
     def die(self):
@@ -388,6 +392,22 @@ def drain_on_the_way():
     holder.close()
     broker.ended()
     require(not os.path.exists(broker.path), "no other process listens at its path")
+
+
+def too_few_descriptors():
+    """no descriptor is left to keep the gate's socket open with: nothing is taken over, and the gate goes on"""
+    broker = Pair("cores=1")
+    three = crowd_of_three(broker)
+    one = Successor(broker.handover)
+    one.hello()
+    pid, limit = broker.process.pid, resource.RLIMIT_NOFILE
+    used = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
+    before = resource.prlimit(pid, limit)
+    resource.prlimit(pid, limit, (used, before[1]))
+    one.send(Successor.READY)
+    equal(one.until(Successor.REFUSED)[-1][3], "there is no memory, or there are too few descriptors", "in words")
+    resource.prlimit(pid, limit, before)
+    goes_on(broker, *three)
 
 
 def reload_on_the_way():
@@ -620,6 +640,6 @@ def either_is_killed():
 
 
 run_tests([], all_states, half_a_line, half_a_list, deadlines, lower_limits, tenants, listeners, several_times,
-          tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, reload_on_the_way,
-          claims_go_along, new_dies_after_go, old_dies_before_go, what_a_record_says, restarts_under_load,
-          either_is_killed)
+          tls_stays, a_kind_is_gone, new_dies_before_go, one_is_cut_off, drain_on_the_way, too_few_descriptors,
+          reload_on_the_way, claims_go_along, new_dies_after_go, old_dies_before_go, what_a_record_says,
+          restarts_under_load, either_is_killed)
