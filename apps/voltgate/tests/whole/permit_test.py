@@ -305,8 +305,9 @@ def limits_change():
 def drains():
     """a drain: no more is granted, and holders stay until they end"""
     broker = Broker("cores=1")
-    holder, waiter, idle = broker.client("take cores=1"), broker.client("take cores=1"), broker.client("ping")
+    holder = broker.client("take cores=1")
     holder.granted()
+    waiter, idle = broker.client("take cores=1"), broker.client("ping")
     equal(waiter.line(), "queued 1", "it waits")
     equal(idle.line(), "pong", "it is there")
     broker.send_signal(signal.SIGTERM)
