@@ -185,6 +185,7 @@ def life(path, number, to):
                 continue
             while line.startswith("queued"):
                 line = c.line()
+        require(line.startswith("granted"), line)
         log("g", amounts)
         time.sleep(dice.random() * 0.002)
         if amounts[0] > 1 and dice.random() < 0.3:

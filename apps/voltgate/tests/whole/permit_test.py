@@ -192,9 +192,9 @@ claim-period = 0
 
 def killed():
     """clients are killed at any moment: never above the limits, in order, nothing is lost"""
-    broker = Broker(f"cores={LIMITS[0]} memory={LIMITS[1]}")
+    broker = Broker(f"cores={LIMITS[0]} memory={LIMITS[1]}", more="queue = 4000")  # those whose death is not seen yet, too
     dice, deaths = random.Random(7), many(400, 10000)
-    crowd = Crowd(broker.path, 24)
+    crowd = Crowd(broker.path, many(24, 1000))
     for _ in range(deaths):
         end = time.monotonic() + dice.random() * 0.004  # any moment will do
         while time.monotonic() < end:
