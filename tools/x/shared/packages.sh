@@ -40,6 +40,7 @@ declare -A left_out=(
   [gdb]='tests in a debugger'
   [valgrind]='tests under Valgrind, and counts of instructions'
   [bpftrace]='the scripts of bpftrace'
+  [strace]='signals at a moment that strace holds open'
   [socat]='socat as a client of permits'
   [python3-psycopg2]='logins by psycopg2 through a gate with TLS'
   [python3-asyncpg]='logins by asyncpg through a gate with TLS'
@@ -126,6 +127,7 @@ is_there() {
     apache2-utils) has_command ab ;;
     nghttp2-client) has_command h2load ;;
     testssl.sh) has_command testssl || has_command testssl.sh ;;
+    python3-?*) /usr/bin/python3 -c "import ${1#python3-}" 2> /dev/null ;;
     gnutls-bin) has_command gnutls-cli && has_command gnutls-serv ;;
     *) has_command "$1" ;;
   esac
