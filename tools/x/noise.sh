@@ -10,6 +10,6 @@ cmd_noise() {
   daemon redis-server || true
   zookeeper || true
   build dev
-  local options=("-j$((2 * $(nproc) + 1))" -L '^(unit|cluster|compile|docs|install|app|example|bench|stress|model-quick)$')
+  local options=("-j$((2 * $(nproc) + 1))" -L "$labels_of_test")
   python tools/noise --minutes "$minutes" "$(build_dir dev)" "${options[@]}" "$@"
 }

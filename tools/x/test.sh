@@ -3,16 +3,23 @@
 ##                        what could not be tried, and why, is said at the end;
 ##                        --page: install a browser, too, for the tests of voltgate's page, of the
 ##                        benchmarks' report and of the HTML reference;
+##                        --times: measure instead what each test takes, and write bench/results/tests.md;
 ##                        OPT: of ctest; without one, tests of compilers, installation and simulation
 ##                        are left out if ./x prove has run them on these very sources
+labels_of_test='^(unit|cluster|compile|docs|install|app|example|bench|stress|model-quick)$' # as in CMakePresets.json
 cmd_test() {
-  local needs=(@test)
+  local needs=(@test) times=''
   if [[ ${1:-} == --page ]]; then needs+=(@page) && shift; fi
+  if [[ ${1:-} == --times ]]; then times=yes && shift; fi
   need "${needs[@]}"
   daemon postgres || true # tests that want them are skipped then
   daemon redis-server || true
   zookeeper || true
   build dev
+  if [[ -n $times ]]; then
+    python tools/times run "$(build_dir dev)" -L "$labels_of_test" "$@"
+    return
+  fi
   local code=0 log settled='' without=()
   if (($# == 0)); then leave_settled; fi
   log=$(build_dir dev)/Testing/Temporary/LastTest.log
