@@ -98,7 +98,7 @@ struct broker_task {
   struct broker *broker;
   volt_sleep_op sleep;
   uint64_t until_ns;
-  uint32_t claims; /* of the broker, when it began */
+  uint32_t claims; /* whose time it ends */
 };
 
 static volt_future *broker_sleep(struct broker_task *self, uint64_t ns) {
@@ -151,20 +151,20 @@ static int broker_claims_poll(volt_task *t, volt_ctx *ctx) {
 }
 
 /* Returns false: no memory, or the gate has ended. */
-static bool broker_spawn(struct broker *b, volt_task_fn *poll, uint64_t ns) {
+static bool broker_spawn(struct broker *b, volt_task_fn *poll, uint64_t ns, uint32_t claims) {
   struct gate *g = b->gate;
   if (!g->rt) return false;
   struct broker_task *task = VOLT_TASK_NEW(g->rt, struct broker_task, poll);
   if (task) task->broker = b;
   if (task) task->until_ns = ns;
-  if (task) task->claims = b->claims;
+  if (task) task->claims = claims;
   if (volt_group_spawn(&g->probes, g->rt, task ? &task->task : NULL) == VOLT_OK) return true;
   if (task) volt_task_detach(&task->task);
   return false;
 }
 
 static void broker_tick_start(struct broker *b) {
-  if (broker_spawn(b, broker_tick_poll, 0)) return;
+  if (broker_spawn(b, broker_tick_poll, 0, 0)) return;
   broker_lock(b);
   b->is_ticking = false; /* the next that moves tries again */
   pthread_mutex_unlock(&b->lock);
@@ -173,9 +173,9 @@ static void broker_tick_start(struct broker *b) {
 bool broker_begin_claims(struct broker *b, uint64_t period_ns) {
   broker_lock(b);
   b->is_claiming = true;
-  b->claims += 1;
+  uint32_t claims = ++b->claims;
   broker_unlock(b);
-  return broker_spawn(b, broker_claims_poll, period_ns);
+  return broker_spawn(b, broker_claims_poll, period_ns, claims);
 }
 
 /* ---- life ---- */
