@@ -9,7 +9,8 @@
 
 static const char help_head[] =
     "usage: voltgate [run] [options]\n"
-    "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep | --jobs] [--label TEXT]\n"
+    "       voltgate run [--take AMOUNTS] [--wait TIME | --or-fail] [--keep | --jobs] [--label "
+    "TEXT]\n"
     "                    [--gate SOCKET] [--] COMMAND [ARGUMENTS]\n"
     "       voltgate permits\n"
     "       voltgate check [--connect] [options]\n"
@@ -27,8 +28,10 @@ static const char help_foot[] =
     "\n"
     "Behind each option: its default. TIME: 250ms, 5s, 1.5s, 2m, 1h. Several gates, and tenants\n"
     "with limits of their own: in a file, --config FILE. All of it: man voltgate.\n"
-    "Exit code: 0 fine, 1 it could not run, 2 options or configuration are wrong; run COMMAND: that of\n"
-    "the command, 124 not granted, 125 voltgate has failed, 126 and 127 the command cannot be run.\n";
+    "Exit code: 0 fine, 1 it could not run, 2 options or configuration are wrong; run COMMAND: "
+    "that of\n"
+    "the command, 124 not granted, 125 voltgate has failed, 126 and 127 the command cannot be "
+    "run.\n";
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
 

@@ -11,9 +11,11 @@
 
 /* ---- words ---- */
 
-static const struct option_word protocol_words[] = {
-    {"tcp", PROTOCOL_TCP},       {"postgres", PROTOCOL_POSTGRES}, {"redis", PROTOCOL_REDIS},
-    {"permit", PROTOCOL_PERMIT}, {NULL, 0}};
+static const struct option_word protocol_words[] = {{"tcp", PROTOCOL_TCP},
+                                                    {"postgres", PROTOCOL_POSTGRES},
+                                                    {"redis", PROTOCOL_REDIS},
+                                                    {"permit", PROTOCOL_PERMIT},
+                                                    {NULL, 0}};
 static const struct option_word refuse_words[] = {{"close", REFUSE_CLOSE},
                                                   {"postgres", REFUSE_POSTGRES},
                                                   {"redis", REFUSE_REDIS},

@@ -139,7 +139,8 @@ static bool after_send_offers(struct handover *h) {
   bool is_sent = true;
   for (size_t i = 0; i < offers->count; i++) {
     struct offer *o = &offers->all[i];
-    is_sent = is_sent && channel_send_number(&h->after, MESSAGE_LISTENER, o->of, o->gate, o->text, o->number);
+    is_sent = is_sent &&
+              channel_send_number(&h->after, MESSAGE_LISTENER, o->of, o->gate, o->text, o->number);
     if (o->address) {
       is_sent = is_sent && channel_send(&h->after, MESSAGE_ADDRESS, 0, NULL, o->address);
     }

@@ -36,8 +36,7 @@ static const struct after_pass *after_pass_of(const struct handover *h, const st
 
 /* Returns false: no memory, or too few descriptors. */
 static bool after_pass_stop(struct handover *h, struct site *s) {
-  struct after_pass *one =
-      site_can_pause(s) ? (struct after_pass *)calloc(1, sizeof *one) : NULL;
+  struct after_pass *one = site_can_pause(s) ? (struct after_pass *)calloc(1, sizeof *one) : NULL;
   if (!one) return false;
   one->site = s;
   one->next = h->passes;

@@ -44,7 +44,7 @@ enum message_kind {
   MESSAGE_WANT_TOGETHER, /* name. number: permits that are needed, all of them for one client */
   MESSAGE_WANT_NOT,      /* name. number: of those that were asked for first, not needed any more */
   MESSAGE_LEAVES,
-  MESSAGE_ADDRESS, /* text: where the listener before it listens: a port of 0 is resolved */
+  MESSAGE_ADDRESS,     /* text: where the listener before it listens: a port of 0 is resolved */
   MESSAGE_PERMIT_GATE, /* name: a permit gate: it takes its clients */
   MESSAGE_PASSES,      /* name: a permit gate. number: its clients, which follow. text: see below */
   MESSAGE_CLIENT,      /* with its descriptor. number: bytes of its record */

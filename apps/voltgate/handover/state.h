@@ -45,7 +45,7 @@ struct after_gate {
 
 /* A client of a permit gate of the process before, of whose record a part has come. */
 struct before_incoming {
-  int number; /* its descriptor, or -1 */
+  int number;   /* its descriptor, or -1 */
   char *record; /* NULL: none is on its way */
   size_t size, want;
 };
@@ -60,7 +60,6 @@ enum after_stage {
   AFTER_PASSES, /* they were sent */
   AFTER_GIVES
 };
-
 
 struct handover {
   struct program *program;
@@ -79,7 +78,8 @@ struct handover {
   struct inherited *inherited;
   struct kept *kept;
   bool has_left; /* it knows that we drain */
-  struct before_adopted *adopted; /* clients of its permit gates; the gate that is under way first */
+  struct before_adopted
+      *adopted; /* clients of its permit gates; the gate that is under way first */
   struct before_incoming incoming;
   const char *adopt_why; /* they cannot be taken, or NULL */
 
@@ -95,7 +95,7 @@ struct handover {
   struct given *given;
   struct after_pass *passes; /* permit gates whose clients go to it */
   uint32_t passed_count;     /* of those */
-  int admin; /* the socket of the admin side, kept for the way back, or -1 */
+  int admin;                 /* the socket of the admin side, kept for the way back, or -1 */
 };
 
 /* ---- both sides ---- */

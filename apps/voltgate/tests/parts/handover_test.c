@@ -105,7 +105,8 @@ static void descriptors_come_with_their_messages(void **state) {
   for (int i = 0; i < 2; i++) assert_int_equal(pipe(pipes[i]), 0);
   assert_true(channel_send(&one, MESSAGE_HELLO, 1, NULL, "1.0"));
   for (int i = 0; i < 2; i++) {
-    assert_true(channel_send_number(&one, MESSAGE_LISTENER, MESSAGE_OF_GATE, "main", i ? "b" : "a", pipes[i][0]));
+    assert_true(channel_send_number(&one, MESSAGE_LISTENER, MESSAGE_OF_GATE, "main", i ? "b" : "a",
+                                    pipes[i][0]));
   }
   assert_true(channel_send(&one, MESSAGE_OFFERED, 2, NULL, NULL));
   assert_int_equal(channel_receive(&other, &m), CHANNEL_MESSAGE);

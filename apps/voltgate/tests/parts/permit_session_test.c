@@ -210,9 +210,10 @@ static void test_no_user_no_tenant(void **state) {
   begin(&s, "cores=1");
   s.settings.tenant_by = TENANT_BY_USER;
   stage_open(&s);
-  ends_with(&s, "",
-            "refused who: this user may not ask: tenants are users here, and whose process this is, "
-            "is only known at a unix socket\n");
+  ends_with(
+      &s, "",
+      "refused who: this user may not ask: tenants are users here, and whose process this is, "
+      "is only known at a unix socket\n");
   stage_end(&s);
 }
 
