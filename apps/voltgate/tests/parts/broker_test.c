@@ -53,6 +53,17 @@ static void end(struct set *s) {
   stage_end(&s->stage);
 }
 
+/* A reload brings other limits of the tenants. */
+static void reload(struct set *s, const char *of_ci, const char *of_qa) {
+  const char *why;
+  struct gate_settings settings = s->stage.settings;
+  struct tenant_settings tenants[2] = {s->tenants[0], s->tenants[1]};
+  settings.tenants = tenants;
+  assert_true(kinds_read(of_ci, false, &tenants[0].kinds, &why));
+  assert_true(kinds_read(of_qa, false, &tenants[1].kinds, &why));
+  assert_true(broker_set(s->broker, &settings));
+}
+
 static enum broker_outcome take(struct set *s, int i, const char *label, uint64_t cores) {
   char why[BROKER_WHY];
   memset(&s->of[i].amounts, 0, sizeof s->of[i].amounts);
@@ -106,9 +117,6 @@ static void test_the_oldest_outside_leaves(void **state) {
 /* A reload raises the limits of two tenants: their requests come in the order of arrival among both. */
 static void test_limits_of_tenants_change(void **state) {
   static struct set s;
-  struct gate_settings more;
-  const char *why;
-  struct tenant_settings tenants[2];
   (void)state;
   begin(&s, "cores=4", "cores=1", "cores=1");
   assert_int_equal(take(&s, 0, "ci", 1), BROKER_GRANTED);
@@ -116,11 +124,7 @@ static void test_limits_of_tenants_change(void **state) {
   assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED);
   assert_int_equal(take(&s, 3, "qa", 1), BROKER_QUEUED);
   assert_int_equal(take(&s, 4, "ci", 1), BROKER_QUEUED);
-  more = s.stage.settings;
-  memcpy(tenants, s.tenants, sizeof tenants);
-  more.tenants = tenants;
-  for (int i = 0; i < 2; i++) assert_true(kinds_read("cores=4", false, &tenants[i].kinds, &why));
-  assert_true(broker_set(s.broker, &more));
+  reload(&s, "cores=4", "cores=4");
   assert_int_equal(ready(&s, 2), BROKER_GRANTED);
   assert_int_equal(ready(&s, 3), BROKER_GRANTED);
   assert_int_equal(ready(&s, 4), BROKER_QUEUED); /* the gate has no more */
@@ -131,10 +135,7 @@ static void test_limits_of_tenants_change(void **state) {
 /* A limit is lowered below what one asks for that waits for its tenant: the gate's, and its tenant's. */
 static void test_refused_while_outside(void **state) {
   static struct set s;
-  struct gate_settings less;
-  struct tenant_settings tenants[2];
   char why[BROKER_WHY];
-  const char *wrong;
   (void)state;
   begin(&s, "cores=4", "cores=3", "cores=4");
   assert_int_equal(take(&s, 0, "ci", 2), BROKER_GRANTED);
@@ -147,11 +148,7 @@ static void test_refused_while_outside(void **state) {
   assert_int_equal(s.of[1].stand, BROKER_IDLE);
   assert_int_equal(ready(&s, 2), BROKER_QUEUED);
   broker_set_limit(s.broker, 0, 4);
-  memcpy(tenants, s.tenants, sizeof tenants);
-  less = s.stage.settings;
-  less.tenants = tenants;
-  assert_true(kinds_read("cores=1", false, &tenants[0].kinds, &wrong));
-  assert_true(broker_set(s.broker, &less));
+  reload(&s, "cores=1", "cores=4");
   assert_int_equal(broker_ready(s.broker, &s.of[2], 0, why), BROKER_NEVER);
   assert_string_equal(why, "cores: 2 asked for, the limit is 1");
   assert_int_equal(take(&s, 4, "ci", 1), BROKER_QUEUED);
@@ -287,21 +284,14 @@ static void test_claims_that_cannot_be_counted(void **state) {
 /* A reload lowers a tenant's limit below what one asks for that is at the gate already. */
 static void test_refused_at_the_gate(void **state) {
   static struct set s;
-  struct gate_settings less;
-  struct tenant_settings tenants[2];
   char why[BROKER_WHY];
-  const char *wrong;
   (void)state;
   begin(&s, "cores=4", "cores=4", "cores=4");
   assert_int_equal(take(&s, 0, "", 4), BROKER_GRANTED);
   assert_int_equal(take(&s, 1, "ci", 3), BROKER_QUEUED);
   assert_int_equal(take(&s, 2, "ci", 1), BROKER_QUEUED);
   assert_int_equal(s.of[1].where, BROKER_AT_GATE);
-  memcpy(tenants, s.tenants, sizeof tenants);
-  less = s.stage.settings;
-  less.tenants = tenants;
-  assert_true(kinds_read("cores=2", false, &tenants[0].kinds, &wrong));
-  assert_true(broker_set(s.broker, &less));
+  reload(&s, "cores=2", "cores=4");
   assert_int_equal(broker_ready(s.broker, &s.of[1], 0, why), BROKER_NEVER);
   assert_string_equal(why, "cores: 3 asked for, the limit is 2");
   assert_int_equal(s.of[1].stand, BROKER_IDLE);

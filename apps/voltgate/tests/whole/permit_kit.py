@@ -160,19 +160,26 @@ class Ledger:
 EVENT = struct.Struct("=Ic2I")
 
 
-def life(path, number, to):
-    """A client until it is killed: a process of its own."""
-    dice = random.Random(number)
-
+def log_of(number, to):
     def log(what, amounts=(0, 0)):
         os.write(to, EVENT.pack(number, what.encode(), *amounts))
 
-    c = Client(path)
+    return log
+
+
+def needs(dice):
+    """What a client needs next, for ever: (amounts, the same in words)."""
     while True:
         amounts = (dice.choice((0, 1, 2, 8)), dice.choice((0, 1, 16, 64)))
-        if not any(amounts):
-            continue
-        words = " ".join(f"{kind}={n}" for kind, n in zip(KINDS, amounts) if n)
+        if any(amounts):
+            yield amounts, " ".join(f"{kind}={n}" for kind, n in zip(KINDS, amounts) if n)
+
+
+def life(path, number, to):
+    """A client until it is killed: a process of its own."""
+    dice, log = random.Random(number), log_of(number, to)
+    c = Client(path)
+    for amounts, words in needs(dice):
         log("a", amounts)
         line = c.ask(f"take {words} label=w{number}")
         if line.startswith("queued"):
@@ -240,17 +247,9 @@ class Claimer:
 
 def claiming_life(path, number, to):
     """The same, of a client that outlives the gate's process."""
-    dice = random.Random(number)
-
-    def log(what, amounts=(0, 0)):
-        os.write(to, EVENT.pack(number, what.encode(), *amounts))
-
+    dice, log = random.Random(number), log_of(number, to)
     c = Claimer(path, f"w{number}")
-    while True:
-        amounts = (dice.choice((0, 1, 2, 8)), dice.choice((0, 1, 16, 64)))
-        if not any(amounts):
-            continue
-        words = " ".join(f"{kind}={n}" for kind, n in zip(KINDS, amounts) if n)
+    for amounts, words in needs(dice):
         log("a", amounts)
         line = c.ask(f"take {words} label=w{number}")
         if line and line.startswith("queued"):
@@ -307,6 +306,28 @@ class Crowd:
         os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         equal(os.WTERMSIG(status), signal.SIGKILL, f"client {number} went on until it was killed")
+
+    def pass_time(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.hear()
+
+    def replace_one(self, dice):
+        """At any moment."""
+        self.pass_time(dice.random() * 0.004)
+        self.kill_one(dice.choice(list(self.children)))
+        self.begin_one()
+
+    def go_on(self, grants):
+        """So many more are granted."""
+        before = self.ledger.grants
+        wait_until(lambda: self.hear() or self.ledger.grants > before + grants, "they go on")
+
+    def leave(self, broker):
+        """All are killed, and all is free."""
+        self.end()
+        self.hear()
+        broker.all_free()
 
     def end(self):
         while self.children:

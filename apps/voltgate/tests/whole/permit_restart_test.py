@@ -5,6 +5,7 @@ what they hold, what they wait for, in which order; and either process dies on t
 import resource
 import struct
 
+from handover_kit import *
 from permit_kit import *
 
 
@@ -253,69 +254,7 @@ def a_kind_is_gone():
 
 # ---- either dies ----
 
-class Successor:
-    """A process that takes over as far as the test wants it to."""
-
-    HELLO, REFUSED, LISTENER, OFFERED, TAKES, GATE, READY, PERMITS, GO, ACCEPTS = range(1, 11)
-    PERMIT_GATE, PASSES, CLIENT, PART, PASSED, ADOPTED = range(17, 23)
-
-    def __init__(self, at=None):
-        self.bytes, self.fds = b"", []
-        at_end.callback(self.die)
-        self.s = socket.socket(socket.AF_UNIX)
-        self.s.settimeout(LIMIT)
-        if at:
-            self.s.connect(at)
-
-    @staticmethod
-    def of(connection):
-        one = Successor()
-        one.s = connection
-        one.s.settimeout(LIMIT)
-        return one
-
-    def send(self, kind, number=0, name="", text=""):
-        name, text = name.encode(), text.encode()
-        self.s.sendall(struct.pack("!BIHH", kind, number, len(name), len(text)) + name + text)
-
-    def receive(self):
-        """(kind, number, name, text), or None at the end."""
-        while True:
-            if len(self.bytes) >= 9:
-                kind, number, name, text = struct.unpack("!BIHH", self.bytes[:9])
-                size = 9 + name + text
-                if len(self.bytes) >= size:
-                    body, self.bytes = self.bytes[9:size], self.bytes[size:]
-                    return kind, number, body[:name].decode(), body[name:].decode()
-            more, fds, _, _ = socket.recv_fds(self.s, 4096, 8)
-            self.fds += fds
-            if not more:
-                return None
-            self.bytes += more
-
-    def until(self, kind):
-        seen = []
-        while True:
-            message = self.receive()
-            require(message, f"it has ended, after {seen}")
-            seen.append(message)
-            if message[0] == kind:
-                return seen
-
-    def hello(self):
-        self.send(self.HELLO, 1, text="by hand")
-        for i, _ in enumerate([m for m in self.until(self.OFFERED)[:-1] if m[0] == self.LISTENER]):
-            self.send(self.TAKES, i)
-        self.send(self.PERMIT_GATE, 1, "main")
-
-    def ready(self):
-        self.hello()
-        self.send(self.READY)
-
-    def die(self):
-        self.s.close()
-        while self.fds:
-            os.close(self.fds.pop())
+MAIN = (Successor.PERMIT_GATE, 1, "main")
 
 
 def crowd_of_three(broker):
@@ -348,7 +287,7 @@ def new_dies_before_go():
         broker = Pair("cores=1")
         three = crowd_of_three(broker)
         one = Successor(broker.handover)
-        one.ready()
+        one.ready(MAIN)
         if step != "ready":
             said = one.until(Successor.PASSED)
             equal(said[-1][1], 3, "clients")
@@ -370,7 +309,7 @@ def one_is_cut_off():
     broker = Pair("cores=1")
     holder, waiter, idle = crowd_of_three(broker)
     one = Successor(broker.handover)
-    one.ready()
+    one.ready(MAIN)
     one.until(Successor.PASSED)
     holder.close()
     one.die()
@@ -383,7 +322,7 @@ def drain_on_the_way():
     broker = Pair("cores=1")
     holder, waiter, idle = crowd_of_three(broker)
     one = Successor(broker.handover)
-    one.ready()
+    one.ready(MAIN)
     one.until(Successor.PASSED)
     broker.send_signal(signal.SIGTERM)
     equal(one.until(Successor.REFUSED)[-1][3], "it drains", "in words")
@@ -399,7 +338,7 @@ def too_few_descriptors():
     broker = Pair("cores=1")
     three = crowd_of_three(broker)
     one = Successor(broker.handover)
-    one.hello()
+    one.choose(MAIN)
     pid, limit = broker.process.pid, resource.RLIMIT_NOFILE
     used = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
     before = resource.prlimit(pid, limit)
@@ -415,7 +354,7 @@ def reload_on_the_way():
     broker = Pair("cores=1")
     three = crowd_of_three(broker)
     one = Successor(broker.handover)
-    one.ready()
+    one.ready(MAIN)
     number = one.until(Successor.PASSED)[-1][1]
     equal(broker.http("POST", "/reload")[0], 200, "it has reloaded")
     late = broker.client("take cores=1")
@@ -465,7 +404,7 @@ def new_dies_after_go():
     stays = connect(broker.by_name["tcp"])  # so that the old one does not end
     wait_until(lambda: up.count() == 1, "a client is there")
     one = Successor(broker.handover)
-    one.ready()
+    one.ready(MAIN)
     one.send(Successor.ADOPTED, one.until(Successor.PASSED)[-1][1])
     one.until(Successor.GO)
     one.die()
@@ -589,18 +528,11 @@ def restarts_under_load():
     for _ in range(restarts):
         before, broker = broker, broker.next(wait=False)
         while not broker.is_ready() or before.alive():
-            end = time.monotonic() + dice.random() * 0.004
-            while time.monotonic() < end:
-                crowd.hear()
-            crowd.kill_one(dice.choice(list(crowd.children)))
-            crowd.begin_one()
+            crowd.replace_one(dice)
             deaths += 1
         before.ended()
-    grants = crowd.ledger.grants
-    wait_until(lambda: crowd.hear() or crowd.ledger.grants > grants + 100, "they go on")
-    crowd.end()
-    crowd.hear()
-    broker.all_free()
+    crowd.go_on(100)
+    crowd.leave(broker)
     return f"{restarts} restarts, {deaths} deaths, {crowd.ledger.grants} grants"
 
 
@@ -613,17 +545,11 @@ def either_is_killed():
     dice, kills, size = random.Random(5), many(3, 30), 12
     crowd = Crowd(broker.path, size, claiming_life)
 
-    def pass_time(seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            crowd.hear()
-
     for _ in range(kills):
-        grants = crowd.ledger.grants
-        wait_until(lambda: crowd.hear() or crowd.ledger.grants > grants + 20, "they work")
+        crowd.go_on(20)
         broker.ready()
         after = broker.next(wait=False, claim=claim)
-        pass_time(dice.random() * 0.12)
+        crowd.pass_time(dice.random() * 0.12)
         victim, other = dice.choice(((broker, after), (after, broker)))
         victim.send_signal(signal.SIGKILL)
         victim.process.wait()
@@ -632,13 +558,11 @@ def either_is_killed():
         end = time.monotonic() + LIMIT
         while crowd.ledger.grants <= grants + size:  # until one is served that was not before
             require(time.monotonic() < end, f"they go on: {other.said()}")
-            pass_time(0.01)
+            crowd.pass_time(0.01)
             if not other.alive():
                 other = broker.next(wait=False, claim=claim, ended=True)
         broker = other
-    crowd.end()
-    crowd.hear()
-    broker.all_free()
+    crowd.leave(broker)
     return f"{kills} kills, {crowd.ledger.grants} grants"
 
 

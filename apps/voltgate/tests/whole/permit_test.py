@@ -196,16 +196,9 @@ def killed():
     dice, deaths = random.Random(7), many(400, 10000)
     crowd = Crowd(broker.path, many(24, 1000))
     for _ in range(deaths):
-        end = time.monotonic() + dice.random() * 0.004  # any moment will do
-        while time.monotonic() < end:
-            crowd.hear()
-        crowd.kill_one(dice.choice(list(crowd.children)))
-        crowd.begin_one()
-    grants = crowd.ledger.grants
-    wait_until(lambda: crowd.hear() or crowd.ledger.grants > grants + 100, "they go on")
-    crowd.end()
-    crowd.hear()
-    broker.all_free()
+        crowd.replace_one(dice)
+    crowd.go_on(100)
+    crowd.leave(broker)
     return f"{deaths} deaths, {crowd.ledger.grants} grants, {crowd.ledger.cancels} cancels"
 
 

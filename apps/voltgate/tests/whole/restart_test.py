@@ -2,8 +2,7 @@
 """restart_test.py: one voltgate takes over from another: no client is refused, the server
 never has more than the limit, and whoever dies, the other goes on."""
 
-import struct
-from voltgate_kit import *
+from handover_kit import *
 
 
 def path():
@@ -87,63 +86,6 @@ class Load:
 
 
 # ---- the protocol, by hand ----
-
-class Successor:
-    """A process that takes over as far as the test wants it to."""
-
-    HELLO, REFUSED, LISTENER, OFFERED, TAKES, GATE, READY, PERMITS, GO, ACCEPTS, GIVE, WANT = \
-        range(1, 13)
-
-    def __init__(self, at):
-        self.s = socket.socket(socket.AF_UNIX)
-        self.s.settimeout(LIMIT)
-        self.s.connect(at)
-        self.bytes, self.fds = b"", []
-
-    def send(self, kind, number=0, name="", text=""):
-        name, text = name.encode(), text.encode()
-        self.s.sendall(struct.pack("!BIHH", kind, number, len(name), len(text)) + name + text)
-
-    def receive(self):
-        """(kind, number, name, text), or None at the end."""
-        while True:
-            if len(self.bytes) >= 9:
-                kind, number, name, text = struct.unpack("!BIHH", self.bytes[:9])
-                size = 9 + name + text
-                if len(self.bytes) >= size:
-                    body, self.bytes = self.bytes[9:size], self.bytes[size:]
-                    return kind, number, body[:name].decode(), body[name:].decode()
-            more, fds, _, _ = socket.recv_fds(self.s, 4096, 8)
-            self.fds += fds
-            if not more:
-                return None
-            self.bytes += more
-
-    def until(self, kind):
-        seen = []
-        while True:
-            message = self.receive()
-            require(message, f"it has ended, after {seen}")
-            seen.append(message)
-            if message[0] == kind:
-                return seen
-
-    def offered(self):
-        self.send(self.HELLO, 1, text="by hand")
-        return [m for m in self.until(self.OFFERED)[:-1] if m[0] == self.LISTENER]
-
-    def go(self, gates=("main",)):
-        for i, _ in enumerate(self.offered()):
-            self.send(self.TAKES, i)
-        for name in gates:
-            self.send(self.GATE, 2, name)
-        self.send(self.READY)
-        return self.until(self.GO)
-
-    def die(self):
-        self.s.close()
-        for fd in self.fds:
-            os.close(fd)
 
 
 # ---- tests ----
@@ -294,7 +236,8 @@ def test_new_dies_late():
     held = connect(gate.address)  # so that it does not end at once
     wait_until(lambda: up.count() == 1, "a client is there")
     one = Successor(at)
-    said = one.go()
+    one.ready((Successor.GATE, 2, "main"))
+    said = one.until(Successor.GO)
     require((Successor.PERMITS, 2, "main", "") in said, f"permits: {said}")
     require((Successor.GIVE, 1, "main", "") in said, f"what is free: {said}")
     waits = connect(gate.address)  # in the backlog: nobody accepts
