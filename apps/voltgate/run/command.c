@@ -217,11 +217,9 @@ int run_command(const struct under_settings *settings) {
     if (!c.jobs) code = RUN_EXIT_FAILED;
   }
   if (code == 0 && !run_child_start(&c)) code = RUN_EXIT_FAILED;
-  if (code == 0) {
-    run_child_wait(&c);
-    run_hold_give(&c.hold);
-  }
-  run_jobs_end(c.jobs);
+  if (code == 0) run_child_wait(&c);
+  run_jobs_end(c.jobs); /* first: jobs.c R2 */
+  if (code == 0) run_hold_give(&c.hold);
   volt_signals_close(&c.signals);
   run_hold_end(&c.hold);
   if (code != 0) return code;

@@ -19,6 +19,8 @@
  * user hears of it. */
 static const uint64_t again_first_ns = 5 * MS, again_most_ns = 1000 * MS,
                       again_warns_ns = 10000 * MS;
+/* How long to wait for a gate that does not say that it has a permit back. */
+static const uint64_t give_most_ns = 1000 * MS;
 
 /* ---- words ---- */
 
@@ -231,10 +233,16 @@ volt_future *run_hold_keep_future(struct run_hold *h) {
 
 /* ---- give it back ---- */
 
+volt_future *run_hold_give_future(struct run_hold *h) {
+  bool has_it = volt_permit_client_holds(&h->client);
+  volt_future *given = has_it ? volt_permit_client_release_future(&h->client, NULL)
+                              : volt_permit_client_settle_future(&h->client);
+  return volt_timeout_future(&h->timeout, given, volt_rt_timers(h->rt),
+                             volt_rt_now_ns(h->rt) + give_most_ns);
+}
+
 void run_hold_give(struct run_hold *h) {
-  if (!volt_permit_client_holds(&h->client)) return;
-  (void)!volt_rt_run_until(h->rt, volt_permit_client_release_future(&h->client, NULL),
-                           volt_rt_now_ns(h->rt) + 1000 * MS);
+  (void)!volt_rt_run_until(h->rt, run_hold_give_future(h), VOLT_NO_DEADLINE);
 }
 
 int run_hold_detach(struct run_hold *h) {

@@ -18,6 +18,7 @@ struct run_hold {
   char words[RUN_WORDS_MAX];
   uint64_t wait_ns; /* that is left; 0: for ever */
   volt_sleep_op nap;
+  volt_timeout timeout;
   uint64_t warns_ns; /* when it will have tried for long enough to say so; 0: no gate has ended */
   uint64_t nap_ns;
   bool has_queued;  /* at the gate that it asks */
@@ -43,7 +44,10 @@ volt_future *run_hold_acquire_future(struct run_hold *h);
  * Returns it; it polls as why. Cancel: at once. */
 volt_future *run_hold_keep_future(struct run_hold *h);
 
-/* Give the permit back, and wait until the gate has it, or a second has passed. */
+/* A future that gives the permit back, also one that was asked for and given up: it is ready when the gate has it, or a
+ * second has passed. */
+volt_future *run_hold_give_future(struct run_hold *h);
+/* The same, and wait for it. */
 void run_hold_give(struct run_hold *h);
 
 /* Take the connection out of it, for a command that inherits it. Returns its number. */

@@ -16,7 +16,9 @@
  *
  * Races
  *   R1  Interleaving: make takes the byte as it is taken out here. Prevented by: each byte is read once; if none is
- *       left to read, no permit is given back. The pipe is opened again for that, so that O_NONBLOCK is not make's. */
+ *       left to read, no permit is given back. The pipe is opened again for that, so that O_NONBLOCK is not make's.
+ *   R2  Interleaving: the command ends, and its own permit goes back; a token that is asked for is granted that, before
+ *       another command that waits. Prevented by: all tokens are given up first, and the gate has answered. */
 #define _GNU_SOURCE /* pipe2, asprintf */
 #include "run/jobs.h"
 
@@ -46,7 +48,6 @@ struct run_token {
   volt_task task;
   struct run_hold hold;
   struct run_jobs *jobs;
-  volt_timeout timeout;
   int result;
   enum token_state state;
 };
@@ -73,12 +74,7 @@ static int run_token_poll(volt_task *t, volt_ctx *ctx) {
   self->state = TOKEN_HELD;
   VOLT_AWAIT(self, run_hold_keep_future(&self->hold));
   VOLT_FINALLY(self);
-  if (volt_permit_client_holds(&self->hold.client))
-    VOLT_AWAIT_RESULT(
-        self, self->result,
-        volt_timeout_future(
-            &self->timeout, volt_permit_client_release_future(&self->hold.client, NULL),
-            volt_rt_timers(self->hold.rt), volt_rt_now_ns(self->hold.rt) + 1000 * MS));
+  VOLT_AWAIT_RESULT(self, self->result, run_hold_give_future(&self->hold));
   volt_permit_client_close(&self->hold.client);
   VOLT_TASK_END(self);
 }

@@ -123,6 +123,16 @@ def gives_back():
     equal(its.held(), 0, 'permits in the end')
 
 
+def not_granted_any_more():
+    """a token that is asked for as make ends leaves the queue before the command's own permit goes back"""
+    its, project = peer(1), Project(1, 'go')
+    process = project.start(its, 'make')
+    wait_until(lambda: project.counts()[0] == 1 and its.waiting() == 1, 'a job runs, and a token waits')
+    open(os.path.join(project.path, 'go'), 'w').close()
+    ends(process)
+    equal((its.grants, its.held()), (1, 0), 'grants, and what is held in the end')
+
+
 def killed():
     """make is killed with tokens in its hands: all come back, before voltgate run has ended"""
     its, project = peer(3), Project(9, 'never')
@@ -150,4 +160,4 @@ def claims():
 
 
 if __name__ == '__main__':
-    run_tests([make_is_there], grows, flags, two, gives_back, killed, claims)
+    run_tests([make_is_there], grows, flags, two, gives_back, not_granted_any_more, killed, claims)

@@ -46,7 +46,7 @@ class Peer:
     """One that serves at a path until end(); begin() serves there again."""
 
     def __init__(self, path, **limits):
-        self.path, self.limits, self.said, self.highest = path, limits, [], {}
+        self.path, self.limits, self.said, self.highest, self.grants = path, limits, [], {}, 0
         self.lock = threading.Lock()
         self.is_mute = False  # accepts, and says nothing
         self.begin()
@@ -105,6 +105,7 @@ class Peer:
 
     def give_to(self, client, wants):
         client.held = wants
+        self.grants += 1
         for kind in wants:
             self.highest[kind] = max(self.highest.get(kind, 0), self.sum(kind))
         self.say(client, 'granted ' + ' '.join(f'{k}={n}' for k, n in wants.items()) + f' id={client.pid} wait_ms=0')
