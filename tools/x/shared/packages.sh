@@ -71,6 +71,7 @@ declare -A left_out=(
 
 has_command() { command -v "$1" > /dev/null; }
 has_c_header() { has_command gcc && echo "#include <$1>" | gcc -fsyntax-only -x c - 2> /dev/null; }
+has_library() { has_command gcc && echo 'int main(void) { return 0; }' | gcc -x c - -o /dev/null "-l$1" 2> /dev/null; }
 has_cxx_header() { has_command g++ && echo "#include <$1>" | g++ -E -x c++ - &> /dev/null; }
 
 # Whether what is used of a package is there, wherever it came from.
@@ -100,7 +101,9 @@ is_there() {
       compgen -G "/usr/share/cargo/registry/${crate//-/[-_]}-[0-9]*" > /dev/null
       ;;
     golang-go) has_command go ;;
-    libboost-fiber-dev) has_cxx_header boost/fiber/all.hpp ;;
+    libboost-fiber-dev) has_library boost_fiber ;; # libboost-dev has its headers
+    libpth-dev) has_c_header pth.h ;;
+    libst-dev) has_c_header st.h ;;
     libasio-dev) has_cxx_header asio.hpp ;;
     libck-dev) has_c_header ck_ring.h ;;
     libtbb-dev) has_cxx_header oneapi/tbb/mutex.h ;;
