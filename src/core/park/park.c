@@ -6,7 +6,7 @@
  *       parked thread to wake; the first thread sleeps. Prevented by: PARKED and the count are in
  *       one word. The thread sets PARKED by a compare-and-swap on the count that it has read, and
  *       the futex compares the word again before the thread sleeps.
- *   R2  Interleaving: the count wraps after 2^31 unparks, and a count that is behind looks ahead.
+ *   R2  Interleaving: the count wraps after 2^30 unparks, and a count that is behind looks ahead.
  *       Prevented by: counts are compared by their difference: half of all values are ahead of a
  *       count, half are behind it. (Setting the count back instead would lose unparks that are
  *       under way.)
