@@ -13,9 +13,9 @@
  *   volt_chan_send(&jobs, &job);                       a thread
  *   VOLT_AWAIT(self, volt_chan_recv_future(&self->f, &jobs, &self->job));         a task
  *
- * All-zero is not valid: an operation that has to wait, or does not find what it tries to take,
- * aborts. Elements are copied with memcpy(). VOLT_CHAN_DECLARE() declares a channel of one element type:
- * the compiler checks the arguments, and knows the size of the copies.
+ * All-zero is not valid: an operation that has to wait aborts, and so do tries of many. A try of one
+ * element returns VOLT_EAGAIN. Elements are copied with memcpy(). VOLT_CHAN_DECLARE() declares a
+ * channel of one element type: the compiler checks the arguments, and knows the size of the copies.
  *
  * close() ends the sending. A send fails at once then, and its element stays the sender's. Receives
  * first get what was sent before, then VOLT_ECLOSED.
@@ -287,9 +287,10 @@ VOLT_END_DECLS
 
 /* Declare a channel type `name` for elements of `type`, with inline functions name_bytes(),
  * name_init(), name_try_send(), name_try_recv(), name_send(), name_recv(), name_send_until(),
- * name_recv_until(), name_send_future() and name_recv_future(). They are as those of volt_chan,
- * but elements have that type, and send, send_until and try_send take one by value. For all else use
- * the member `chan`: volt_chan_close(&c->chan). */
+ * name_recv_until(), name_send_waiter(), name_recv_waiter(), name_send_future() and
+ * name_recv_future(). They are as those of volt_chan, but elements have that type, and send,
+ * send_until and try_send take one by value. For all else use the member `chan`:
+ * volt_chan_close(&c->chan). */
 #define VOLT_CHAN_DECLARE(name, type)                                                           \
   VOLT_CHAN_CHECK_(type)                                                                        \
   typedef struct name {                                                                         \

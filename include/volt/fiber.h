@@ -37,8 +37,8 @@
  *
  * A stack is 256 KiB of addresses by default (1 MiB in debug builds), taken when the fiber begins
  * and given back when it ends; what it has not touched takes no memory. Below each stack is a guard,
- * a sixteenth of it, that cannot be accessed, so an overflow ends the process (VOLT_RT_STACK_REPORT
- * says of which fiber). */
+ * a sixteenth of it and at most 64 KiB, that cannot be accessed, so an overflow ends the process
+ * (VOLT_RT_STACK_REPORT says of which fiber). */
 #ifndef VOLT_FIBER_H
 #define VOLT_FIBER_H
 

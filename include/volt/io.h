@@ -123,10 +123,10 @@ VOLT_BEGIN_DECLS
 
 /* ---- back ends ---- */
 
-/* For volt_rt_config.io: for a runtime of one worker or by hand io_uring, if the system has it and allows it;
- * for one of several workers, else, and under valgrind, epoll. The
- * environment variable VOLT_IO, if it is "uring" or "epoll", decides instead; with any other value
- * volt_rt_create() returns VOLT_EINVAL. The clock must not be virtual (VOLT_EINVAL). Threads:
+/* For volt_rt_config.io: io_uring for a runtime of one worker or by hand, if the system has it and
+ * allows it; epoll for a runtime of several workers, under valgrind, and where io_uring is refused.
+ * The environment variable VOLT_IO, if it is "uring" or "epoll", decides instead; with any other
+ * value volt_rt_create() returns VOLT_EINVAL. The clock must not be virtual (VOLT_EINVAL). Threads:
  * any. */
 VOLT_API const volt_io_kind *volt_io_auto(void);
 

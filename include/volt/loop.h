@@ -64,8 +64,7 @@ VOLT_API void volt_loop_init(volt_loop *l, volt_waker notify);
 /* Poll a future for this loop: start it, or ask whether it is ready.
  * f: while it is VOLT_PENDING it must not move, and must be cancelled before it is freed.
  * Returns as volt_future_poll(). VOLT_PENDING: the loop will be notified. It then polls every
- * future
- *   that it waits for; those that were not woken stay VOLT_PENDING. Aborts after
+ *   future that it waits for; those that were not woken stay VOLT_PENDING. Aborts after
  *   volt_loop_close_then().
  * Wakes: notify, when a future that was polled here is woken, unless notify was called since the
  *   last poll. Notify is called even if that future is ready or freed by then. It is called inside
@@ -94,8 +93,7 @@ VOLT_API VOLT_NODISCARD bool volt_loop_is_settled(volt_loop *l);
  *   uses: a mark beside the first handle could be seen, and that handle closed, before settled has
  *   sent to it.
  * Threads: the loop's. Order: settled, and VOLT_OK, acquire what every thread that notified the
- * loop
- *   did before. */
+ *   loop did before. */
 VOLT_API VOLT_NODISCARD int volt_loop_close_then(volt_loop *l, volt_waker settled);
 
 /* Close *l as volt_loop_close_then() does, and block this thread until *l is settled, or until
