@@ -39,18 +39,26 @@ struct server {
   volt_task task;
   volt_fd listener;
   volt_op op;
+  volt_accept_pause pause;
   struct connection *next;
+  int result;
 };
 
 static int server_poll(volt_task *t, volt_ctx *ctx) {
   struct server *self = volt_container_of(t, struct server, task);
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    self->next = VOLT_TASK_NEW(rt, struct connection, echo_poll);
+    if (!self->next) self->next = VOLT_TASK_NEW(rt, struct connection, echo_poll);
     if (!self->next) VOLT_RETURN(self, VOLT_ENOMEM);
-    VOLT_AWAIT(self, volt_fd_accept_future(&self->op, &self->listener, &self->next->fd));
-    (void)!volt_spawn(rt, &self->next->task);
+    VOLT_AWAIT_RESULT(self, self->result,
+                      volt_fd_accept_future(&self->op, &self->listener, &self->next->fd));
+    if (self->result != VOLT_OK) { /* no descriptor is left: wait. Cancelled: this leaves */
+      VOLT_AWAIT(self, volt_accept_pause_future(&self->pause, rt, self->result));
+      continue;
+    }
+    if (volt_spawn(rt, &self->next->task) != VOLT_OK) volt_fd_close(&self->next->fd);
     volt_task_detach(&self->next->task); /* it frees itself when it ends */
+    self->next = NULL;
   }
   VOLT_FINALLY(self);
   if (self->next) volt_task_detach(&self->next->task); /* of the accept that was cancelled */
@@ -73,7 +81,8 @@ static int client_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_AWAIT(self, volt_dial_future(&self->dial, rt, &self->fd, address, NULL));
   VOLT_AWAIT(self, volt_fd_send_future(&self->op, &self->fd, self->bytes, SIZE, 0));
   for (; self->got < SIZE; self->got += self->op.n) {
-    VOLT_AWAIT(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes, SIZE, 0));
+    VOLT_AWAIT(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes + self->got,
+                                         SIZE - self->got, 0));
     if (self->op.n == 0) break;
   }
   VOLT_FINALLY(self);

@@ -28,6 +28,7 @@ struct demo {
   volt_op op;
   volt_signal signal;
   char answer[16];
+  int result;
 };
 
 static int start(struct demo *self, const char *const *arguments, volt_fd *in, volt_fd *out) {
@@ -42,15 +43,18 @@ static int demo_poll(volt_task *t, volt_ctx *ctx) {
   static const char *const sleep[] = {"sleep", "1000", NULL};
   struct demo *self = volt_container_of(t, struct demo, task);
   VOLT_TASK_BEGIN(self);
-  if (start(self, tr, &self->in, &self->out) != VOLT_OK) VOLT_RETURN(self, VOLT_EINVAL);
+  self->result = start(self, tr, &self->in, &self->out);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
   VOLT_AWAIT(self, volt_fd_write_future(&self->op, &self->in, "volt", 4, -1));
   volt_fd_close(&self->in); /* the end of its input */
-  VOLT_AWAIT(self, volt_process_wait_future(&self->wait, &self->child));
   VOLT_AWAIT(self, volt_fd_read_future(&self->op, &self->out, self->answer, 15, -1));
+  /* A child whose pipe is full does not end: read first, then wait. */
+  VOLT_AWAIT(self, volt_process_wait_future(&self->wait, &self->child));
   printf("tr says %s\n", self->answer);
   volt_process_close(&self->child);
 
-  if (start(self, sleep, NULL, NULL) != VOLT_OK) VOLT_RETURN(self, VOLT_EINVAL);
+  self->result = start(self, sleep, NULL, NULL);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
   VOLT_AWAIT(self, volt_process_end_future(&self->wait, &self->child, 1000000000));
   printf("sleep was ended by signal %d\n", WTERMSIG(volt_process_status(&self->child)));
 

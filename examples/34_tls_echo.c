@@ -41,21 +41,24 @@ static int echo(void *arg) {
   return result;
 }
 
+static void drop(void *arg) {
+  volt_fd_close(&((struct client *)arg)->fd);
+  free(arg);
+}
+
 static int serve(void *arg) {
+  const volt_fiber_config config = {.unrun = drop}; /* instead of echo(), if there is no stack */
   (void)arg;
   volt_op op;
   for (;;) {
     struct client *c = calloc(1, sizeof *c);
     int result = c ? volt_future_wait(volt_fd_accept_future(&op, &listener, &c->fd)) : VOLT_ENOMEM;
-    volt_task *fiber = result == VOLT_OK ? volt_fiber_new(rt, echo, c, NULL) : NULL;
-    if (fiber) {
-      if (volt_spawn(rt, fiber) != VOLT_OK) return VOLT_ENOMEM;
-      volt_task_detach(fiber); /* it frees itself when it ends */
-      continue;
-    }
-    if (c) volt_fd_close(&c->fd);
-    free(c);
-    return result;
+    volt_task *fiber = result == VOLT_OK ? volt_fiber_new(rt, echo, c, &config) : NULL;
+    if (result == VOLT_OK) result = volt_spawn(rt, fiber);
+    if (fiber) volt_task_detach(fiber); /* it frees itself when it ends */
+    if (result == VOLT_OK) continue;
+    if (c) drop(c);
+    return result; /* cancelled. A server that has to go on waits: 26_fiber_echo.c */
   }
 }
 

@@ -91,7 +91,10 @@ static int serve_one(void *arg) {
   volt_tls_op op;
   int result = volt_future_wait(volt_fd_accept_future(&accept, &s->listener, &s->fd));
   if (result == VOLT_OK) result = volt_tls_init(&tls, s->context, &s->fd, NULL);
-  if (result != VOLT_OK) return result;
+  if (result != VOLT_OK) {
+    volt_fd_close(&s->fd);
+    return result;
+  }
   result = volt_future_wait(volt_tls_handshake_future(&op, &tls));
   if (result == VOLT_OK)
     result = volt_future_wait(volt_tls_recv_future(&op, &tls, request, sizeof request));
@@ -120,6 +123,7 @@ static int try_out(void) {
   volt_task *server = volt_fiber_new(rt, serve_one, &s, NULL);
   if (!server || volt_spawn(rt, server) != VOLT_OK) return 1;
   int code = fetch("localhost", volt_address_text(&at, text), "volt-https.pem");
+  if (code != 0) volt_task_cancel(server); /* it may wait for a client that has not come */
   (void)volt_task_join(server);
   volt_task_detach(server);
   volt_fd_close(&s.listener);

@@ -58,7 +58,7 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
     self->next = VOLT_TASK_NEW(rt, struct connection, echo_poll);
     if (!self->next) VOLT_RETURN(self, VOLT_ENOMEM);
     VOLT_AWAIT(self, volt_fd_accept_future(&self->op, &self->listener, &self->next->fd));
-    (void)!volt_spawn(rt, &self->next->task);
+    if (volt_spawn(rt, &self->next->task) != VOLT_OK) volt_fd_close(&self->next->fd);
     volt_task_detach(&self->next->task);
   }
   VOLT_FINALLY(self);

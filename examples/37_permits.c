@@ -105,6 +105,7 @@ int main(int argc, char **argv) {
   volt_task *own = argc > 1 ? NULL : answer_at(gate);
   int code = argc <= 1 && !own ? 1 : work(gate);
   if (own) {
+    if (code != 0) volt_task_cancel(own); /* it may wait for a client that has not come */
     (void)volt_task_join(own);
     volt_task_detach(own);
   }
