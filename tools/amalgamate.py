@@ -293,7 +293,7 @@ def volt_hpp():
 
 
 def main(arguments):
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith('-'):
         sys.exit('usage: amalgamate.py DIRECTORY')
     directory = Path(arguments[0])
     directory.mkdir(parents=True, exist_ok=True)
