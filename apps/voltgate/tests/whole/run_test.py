@@ -275,7 +275,8 @@ def continued_too_early():
     its = peer()
     it = Run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=tgkill', '-e', 'inject=tgkill:delay_enter=1000000:when=1',
              program(), 'run', '--gate', its.path, 'sh', '-c', 'kill -STOP $$; exit 7',
-             start_new_session=False, preexec_fn=lambda: os.setpgid(0, 0))  # so that it can be stopped
+             start_new_session=False, preexec_fn=lambda: os.setpgid(0, 0),  # so that it can be stopped
+             env=dict(os.environ, ASAN_OPTIONS='detect_leaks=0'))  # LeakSanitizer refuses a process that is traced
 
     def children(pid):
         with open(f'/proc/{pid}/task/{pid}/children') as file:
