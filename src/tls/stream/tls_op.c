@@ -119,7 +119,10 @@ static int tls_op_lock(volt_tls_op *op) {
   return VOLT_EAGAIN;
 }
 
+/* What it awaits ends as VOLT_ECANCELED under a cancel, also if it was granted: that is given back. So behind
+ * a wait that has ended well there is no cancel, and a lock is not held under one. */
 static int tls_op_go_on(volt_tls_op *op, volt_ctx *ctx) {
+  if (op->waits == TLS_OP_NOTHING && ctx->cancel != VOLT_CTX_GO_ON) return tls_op_canceled(op, ctx);
   for (;;) {
     bool has_lock = false;
     if (op->waits != TLS_OP_NOTHING) {
@@ -129,10 +132,7 @@ static int tls_op_go_on(volt_tls_op *op, volt_ctx *ctx) {
       op->waits = TLS_OP_NOTHING;
       if (result == VOLT_ECANCELED) tls_op_drop_handshake(op);
       if (result != VOLT_OK) return tls_op_end(op, result);
-    }
-    if (ctx->cancel != VOLT_CTX_GO_ON) {
-      if (has_lock) volt_mutex_unlock(&op->stream->lock);
-      return tls_op_canceled(op, ctx);
+      VOLT_ASSERT(ctx->cancel == VOLT_CTX_GO_ON);
     }
     if (!has_lock && tls_op_lock(op) != VOLT_OK) continue;
     int result = tls_op_locked(op, ctx);
