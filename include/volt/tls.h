@@ -324,7 +324,8 @@ VOLT_API void volt_tls_cut_off(volt_tls *t);
 /* Say what the last try on *t has left to wait for, as events of poll(): POLLIN: all that had come is
  * received; POLLOUT: bytes are committed and unsent, and the next try of any kind sends them before all
  * else. After VOLT_EAGAIN: what has to be awaited. After VOLT_OK of a handshake or a recv: POLLIN says that
- * the next recv would find nothing. 0: nothing has to be awaited.
+ * the next recv would find nothing. 0: nothing has to be awaited. One try reads the socket a few times at most, so
+ * after VOLT_EAGAIN there may be bytes in it still: what is awaited is that it is ready, and not that it becomes so.
  * Threads: the owner. */
 VOLT_API unsigned volt_tls_events(const volt_tls *t);
 

@@ -97,7 +97,8 @@ static int step_read(volt_tls_op *op, unsigned *events) {
     op->n += got; /* I2 */
     if (!SSL_has_pending(t->ssl)) break;
   }
-  *events = result == VOLT_EAGAIN ? step_in(t) : step_left(t);
+  /* a step that was cut leaves bytes in the socket (I4): the next has not to wait for more */
+  *events = result == VOLT_EAGAIN && !t->is_cut ? step_in(t) : step_left(t);
   t->is_dry = op->n > 0 && t->is_drained;
   return op->n > 0 ? (int)VOLT_OK : result;
 }

@@ -237,9 +237,8 @@ static void bytes_that_had_come_are_read_first(void **state) {
   scene_end(&s); /* with bytes that were never read */
 }
 
-/* A flood of records without data ends a try, not the stream. */
-static void a_flood_does_not_keep_a_try(void **state) {
-  (void)state;
+/* As begin_open(), of sockets with much room. */
+static void begin_wide(void) {
   static const volt_simulated_faults wide = {.buffer_size = 4 << 20};
   volt_tls_config client = scene_client_config(), server = scene_server_config();
   scene_begin_with(&s, 1, &wide);
@@ -247,10 +246,20 @@ static void a_flood_does_not_keep_a_try(void **state) {
   s.context[1] = scene_context(VOLT_TLS_SERVER, &server);
   scene_init(&s, "example.org");
   shake_by_tries();
+}
+
+static void flood(void) {
   for (int i = 0; i < 20000; i++) {
     REQUIRE(SSL_key_update(s.tls[1].ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1);
     REQUIRE(SSL_do_handshake(s.tls[1].ssl) == 1);
   }
+}
+
+/* A flood of records without data ends a try, not the stream. */
+static void a_flood_does_not_keep_a_try(void **state) {
+  (void)state;
+  begin_wide();
+  flood();
   send_whole(1, "data", 4);
   char to[10];
   size_t n = 0;
@@ -263,6 +272,21 @@ static void a_flood_does_not_keep_a_try(void **state) {
   assert_true(tries > 2);
   assert_result(result, VOLT_OK);
   assert_memory_equal(to, "data", 4);
+  scene_end(&s);
+}
+
+/* A try reads the socket a few times at most. What it leaves there is not waited for. */
+static void a_recv_that_leaves_bytes_does_not_wait_for_more(void **state) {
+  (void)state;
+  char to[10];
+  size_t n;
+  begin_wide();
+  send_whole(1, "data", 4);
+  flood();
+  send_whole(1, "behind", 6);
+  assert_result(TRY(volt_tls_try_recv(&s.tls[0], to, sizeof to, &n)), VOLT_OK);
+  assert_int_equal(n, 4);
+  assert_int_equal(volt_tls_events(&s.tls[0]), 0); /* "behind" may be there, and is */
   scene_end(&s);
 }
 
@@ -309,6 +333,7 @@ int main(void) {
       cmocka_unit_test(an_end_is_said_or_not),
       cmocka_unit_test(bytes_that_had_come_are_read_first),
       cmocka_unit_test(a_flood_does_not_keep_a_try),
+      cmocka_unit_test(a_recv_that_leaves_bytes_does_not_wait_for_more),
       cmocka_unit_test(tries_and_futures_take_turns),
       cmocka_unit_test(a_try_beside_a_future_aborts),
   };
