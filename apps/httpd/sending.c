@@ -36,11 +36,16 @@ int sending_try_head(struct connection *self) {
   return self->stream.by->try_send(&self->stream, out.at + self->sent, unsent(self), true);
 }
 
-/* A part has gone, or all. A client that takes a little at a time is not too slow. */
+/* Whether a client that has not taken all in time may go on: it takes a little at a time, and the server, if
+ * it stops, still has time. */
+static bool takes_some(const struct connection *self) {
+  bool is_over = self->is_ending && self->now_ns >= self->server->stop_ns;
+  return self->result == VOLT_ETIMEDOUT && *self->stream.n >= PROGRESS && !is_over;
+}
+
+/* A part has gone, or all. The clocks were looked at, unless all is well. */
 static void went(struct connection *self) {
-  bool goes_on =
-      self->result == VOLT_OK || connection_is_interrupted(self) ||
-      (self->result == VOLT_ETIMEDOUT && *self->stream.n >= PROGRESS && !self->is_ending);
+  bool goes_on = self->result == VOLT_OK || connection_is_interrupted(self) || takes_some(self);
   if (goes_on) return;
   connection_fail(self);
   self->is_cut = true;
@@ -112,8 +117,10 @@ volt_future *sending_read(struct connection *self) {
                              room_for_file(self), (int64_t)self->at);
 }
 
+/* The parts before have been sent, which may have taken long: the next has a time of its own. */
 void sending_was_read(struct connection *self) {
   size_t n = self->work->reading.n;
+  connection_look_at_clocks(self);
   self->work->session.out.at += n;
   took(self, n, n == 0 && !connection_is_interrupted(self));
 }

@@ -389,6 +389,32 @@ def test_stop(program, root):
     stuck.close()
 
 
+def test_slow_stop(program, root):
+    """A client that takes an answer slowly, but takes it, has until --stop-s, whatever --send-s is. This one takes
+    some 3 MB/s."""
+    server = Server(program, "--root", root, "--send-s", "2", "--stop-s", str(3 * LONG))
+    slow = server.connect(65536)
+    slow.sendall(GET % b"/large")
+    answer = slow.recv(200)
+    server.process.send_signal(signal.SIGTERM)
+    rests = len(answer)
+    try:
+        while piece := slow.recv(65536):
+            answer += piece
+            if len(answer) > rests:
+                time.sleep(0.02)
+                rests += 65536
+    except (ConnectionResetError, secure.Truncated) as error:
+        answer += type(error).__name__.encode()
+    content = answer.partition(b"\r\n\r\n")[2]
+    check("a transfer that takes longer than --send-s comes to its end behind SIGTERM",
+          content == Path(root, "large").read_bytes(), f"{len(content)} {content[-20:]!r}")
+    slow.close()
+    with server:
+        check("and the server behind it", until(lambda: server.process.poll() is not None))
+    check("which has cut off none", "0 connections cut off" in server.errors(), server.errors())
+
+
 def main():
     arguments = sys.argv[1:]
     has_tls = arguments[0] == "--tls"
