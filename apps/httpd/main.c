@@ -187,8 +187,8 @@ static int serve(struct server *server, volt_signals *signals) {
   }
 }
 
-/* Lets what is at work end, until a second signal, but for SIGHUP. Returns whether all has. */
-static bool stop(struct server *server, volt_signals *signals) {
+/* Lets what is at work end, until a second signal, but for SIGHUP. Returns NULL: all has; or why not. */
+static const char *stop(struct server *server, volt_signals *signals) {
   volt_op op;
   volt_signal signal;
   volt_future end;
@@ -201,9 +201,10 @@ static bool stop(struct server *server, volt_signals *signals) {
                              volt_signal_future(&op, signals, &signal)};
     int result = volt_future_wait_until(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
                                         given_up_ns);
-    if (result == VOLT_ETIMEDOUT) return false;
-    if (volt_select_winner(&select) == 0) return true;
-    if (result != VOLT_OK || signal.number != SIGHUP) return false;
+    if (result == VOLT_ETIMEDOUT) return "what is at work does not end, and --stop-s is over";
+    if (volt_select_winner(&select) == 0) return NULL;
+    if (result != VOLT_OK) return volt_strerror(result);
+    if (signal.number != SIGHUP) return "stopped by a second signal";
   }
 }
 
@@ -240,7 +241,8 @@ int main(int argc, char **argv) {
 
   result = serve(&server, &signals);
   if (result != VOLT_OK) fatal("signals: %s", volt_strerror(result));
-  if (!stop(&server, &signals)) fatal("stopped by a second signal");
+  const char *why = stop(&server, &signals);
+  if (why != NULL) fatal("%s", why);
   fprintf(stderr, "volt-httpd: stopped after %" PRIu64 " requests, %u connections cut off\n",
           counters_requests(&server.counters), atomic_load(&server.cut_off));
   volt_signals_close(&signals);
