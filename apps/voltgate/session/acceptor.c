@@ -4,12 +4,17 @@
  * nothing. The place in the gate's queue is taken here, by one task for each listener, before the
  * session is spawned: workers that run sessions in another order change nothing.
  *
+ * It waits until the listener is ready, and then accepts by a call of its own. A future of accept would lose a client
+ * with io_uring: there the system accepts, and where the task is cancelled before it has seen that, the future closes
+ * what came. A restart cancels this task, and the client would have been one of the successor's.
+ *
  * Descriptors are a semaphore of the program's: what is kept back for servers is not in it. A tcp
  * client takes one (its server's is kept back), and so does one of a permit gate, which has no server; a
  * client of another protocol takes two. */
 #include "session/acceptor.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "gate/host.h"
 #include "process/log.h"
@@ -61,12 +66,17 @@ static bool acceptor_has_memory(struct acceptor *self) {
   return self->next != NULL;
 }
 
-/* If it has to say that accept goes on, it wakes up for that, too. */
-static volt_future *acceptor_accept(struct acceptor *self) {
-  volt_future *accepted = volt_fd_accept_future(&self->op, &self->listener, &self->next->client.fd);
-  if (!self->is_short) return accepted;
-  return volt_timeout_future(&self->timeout, accepted, volt_rt_timers(self->gate->rt),
-                             self->calm_ns);
+static int acceptor_accept(struct acceptor *self) {
+  self->has_waited = false;
+  return volt_fd_try_accept(&self->listener, &self->next->client.fd);
+}
+
+/* Until a client comes. If it has to say that accept goes on, it wakes up for that, too. */
+static volt_future *acceptor_wait(struct acceptor *self) {
+  volt_future *ready = volt_fd_ready_future(&self->op, &self->listener, POLLIN);
+  self->has_waited = true;
+  if (!self->is_short) return ready;
+  return volt_timeout_future(&self->timeout, ready, volt_rt_timers(self->gate->rt), self->calm_ns);
 }
 
 static volt_future *acceptor_pause(struct acceptor *self) {
@@ -98,11 +108,13 @@ static int acceptor_poll(volt_task *t, volt_ctx *ctx) {
       acceptor_has_paused(self);
     }
     self->result = VOLT_ERRNO(ENOMEM);
-    if (acceptor_has_memory(self)) VOLT_AWAIT_RESULT(self, self->result, acceptor_accept(self));
+    if (acceptor_has_memory(self)) {
+      VOLT_AWAIT_TRY(self, self->result, acceptor_accept(self), acceptor_wait(self));
+    }
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
     acceptor_is_calm(self);
     if (self->result == VOLT_OK) {
-      acceptor_spawn(self);
+      if (!self->has_waited) acceptor_spawn(self); /* else a client may be there now */
     } else if (self->result != VOLT_ETIMEDOUT) {
       VOLT_AWAIT(self, acceptor_pause(self));
       acceptor_has_paused(self);

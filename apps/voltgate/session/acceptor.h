@@ -23,6 +23,7 @@ struct acceptor {
   struct session *next; /* that is accepted next; NULL: not made yet */
   uint32_t cost;        /* descriptors that a client takes */
   bool has_descriptors; /* for next */
+  bool has_waited;      /* the last await was for the listener to be ready */
   bool is_short;        /* the log says that accept pauses */
   uint64_t calm_ns;     /* when that is over, if it does not pause again */
   volt_timeout timeout;

@@ -1,7 +1,12 @@
-/* acceptor_test.c: who is accepted, and when accept pauses, on a network in memory. */
+/* acceptor_test.c: which clients are accepted, and when accept pauses, on a network in memory; a cancel, by io_uring. */
+#define _GNU_SOURCE /* accept4, F_DUPFD_CLOEXEC */
 #include "stage.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "session/session.h"
 #include "unit.h"
@@ -104,6 +109,64 @@ static void test_is_cancelled_wherever_it_waits(void **state) {
   stage_end(&s);
 }
 
+static void run_until_empty(struct stage *s, volt_group *g) {
+  volt_future all;
+  assert_result(volt_rt_run_until(s->rt, volt_group_wait_future(&all, g), VOLT_NO_DEADLINE),
+                VOLT_OK);
+}
+
+static void end_real(struct stage *s) {
+  volt_group_cancel(&s->sessions);
+  volt_group_cancel(&s->gate->probes);
+  run_until_empty(s, &s->sessions);
+  run_until_empty(s, &s->gate->probes);
+  volt_group_destroy(&s->sessions);
+  volt_group_destroy(&s->acceptors);
+  gate_destroy(s->gate);
+  free(s->gate);
+  s->gate = NULL;
+  program_destroy(&s->program);
+  volt_rt_destroy(s->rt);
+}
+
+static int connect_to(int listener) {
+  struct sockaddr_storage at;
+  socklen_t size = sizeof at;
+  int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_true(client >= 0);
+  assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+  assert_int_equal(connect(client, (struct sockaddr *)&at, size), 0);
+  return client;
+}
+
+/* With io_uring the system does things by itself. A client comes, and accept is cancelled before this process has
+ * looked: either it has the client, or that is in the backlog still, where a successor finds it. */
+static void test_a_cancel_loses_no_client(void **state) {
+  const volt_rt_config config = {.flags = VOLT_RT_BY_HAND, .io = volt_io_uring()};
+  struct stage s;
+  volt_rt *real;
+  (void)state;
+  if (volt_rt_create(&real, &config) != VOLT_OK) skip();
+  stage_begin(&s, 1);
+  volt_rt *simulated = s.rt;
+  s.rt = real;
+  assert_result(volt_address_parse(&s.gate_at, "127.0.0.1:0"), VOLT_OK);
+  stage_open(&s);
+  int listener = fcntl(volt_fd_number(&s.acceptor->listener), F_DUPFD_CLOEXEC, 0);
+  int client = connect_to(listener);
+  volt_group_cancel(&s.acceptors);
+  run_until_empty(&s, &s.acceptors);
+  uint64_t accepted = stage_counted(&s, COUNT_ACCEPTED);
+  int in_backlog = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  assert_true((accepted == 1) != (in_backlog >= 0));
+  if (in_backlog >= 0) close(in_backlog);
+  close(client);
+  close(listener);
+  end_real(&s);
+  s.rt = simulated;
+  stage_end(&s);
+}
+
 /* A queued client costs a session, and nothing besides. */
 static void test_queued_clients_are_small(void **state) {
   (void)state;
@@ -134,6 +197,7 @@ int main(void) {
       cmocka_unit_test(test_accept_pauses_without_descriptors),
       cmocka_unit_test(test_accept_goes_on_after_failures),
       cmocka_unit_test(test_is_cancelled_wherever_it_waits),
+      cmocka_unit_test(test_a_cancel_loses_no_client),
       cmocka_unit_test(test_queued_clients_are_small),
       cmocka_unit_test(test_tenants_by_source),
   };
