@@ -131,8 +131,6 @@ void before_adopt_claims(struct handover *h);
 
 /* ---- after_pass.c: a successor takes clients of permit gates ---- */
 
-/* Whether both have this permit gate. */
-bool after_pass_has(const struct handover *h, const struct site *s);
 /* From now on they have to stand still. Returns false: no memory, or too few descriptors. */
 bool after_pass_begin(struct handover *h);
 /* If all stand still, they are sent. Returns NULL, or why not. */
@@ -146,8 +144,20 @@ void after_pass_lost(struct handover *h);
 /* Those that were not passed on go on. */
 void after_pass_forget(struct handover *h);
 
+/* ---- after_give.c: it gets what this process has ---- */
+
+/* Whether both have this permit gate. */
+bool after_pass_has(const struct handover *h, const struct site *s);
+/* It takes over. Returns false: this process drains, or not all clients of permit gates stand still: nothing is taken
+ * over. */
+bool after_go(struct handover *h);
+/* Permits that it may have, or that clients here need. */
+void after_give_permits(struct handover *h);
+
 /* ---- after.c: a successor takes over ---- */
 
+/* By the runtime's clock. */
+uint64_t after_now_ns(const struct handover *h);
 /* One knocks. */
 void after_accept(struct handover *h);
 void after_look(struct handover *h);
