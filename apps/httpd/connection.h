@@ -35,7 +35,7 @@ struct connection {
   uint32_t requests;    /* that were answered */
   int result;
   enum session_step step;
-  bool has_kept;   /* a part of what a send has committed, perhaps */
+  bool has_kept;   /* bytes of the last send may be in the stream still (transport.h: commits) */
   bool is_ending;  /* the server stops */
   bool is_over;    /* nothing more is read or sent */
   bool is_failing; /* nothing more can be sent */

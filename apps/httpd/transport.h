@@ -20,9 +20,8 @@ struct stream {
 struct transport {
   bool has_sendfile; /* else a file is read, and sent as anything else */
   bool takes_first;  /* wake has received a byte, if *n is 1; else it receives nothing */
-  bool
-      commits; /* a send that has failed to be whole in time may have kept some of *n: a send of nothing
-                      * sends that */
+  bool commits;      /* *n of a send that was not done in time has bytes that have not gone: the
+                      * next send, also one of 0 bytes, sends them first */
 
   /* Begin. s->fd is connected, s->by set. Returns VOLT_OK, or why not; it is closed all the same. */
   int (*begin)(struct stream *s, volt_tls_context *context);

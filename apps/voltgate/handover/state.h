@@ -28,7 +28,7 @@ struct offer {
   enum message_listener of;
   char *gate, *text; /* of another than a gate, gate is "" */
   char *address;     /* NULL: as text */
-  int number; /* of one that was offered to us: -1: it is in use; of one that we offer: unused */
+  int number; /* offered to us: -1: it is in use; offered by us: a copy, until it is sent; then -1 */
   bool is_taken;
 };
 struct offers {

@@ -8,8 +8,8 @@
  * Writing never waits inside OpenSSL: the BIO takes all, and what the socket has no room for stays in
  * `rest`. So SSL_write() either encrypts nothing or commits a record, no call has to be repeated with
  * the same bytes (which a cancel may have taken away), and a record that is committed is sent by
- * whatever operation comes next. Two records of one send are gathered in `rest`, and go by one call. Records of control (an answer to a KeyUpdate, an alert) go the same
- * way, also if recv makes them.
+ * whatever operation comes next. Two records of one send are gathered in `rest`, and go by one call.
+ * Records of control (an answer to a KeyUpdate, an alert) go the same way, also if recv makes them.
  *
  * An operation that is a future is a loop: take the lock; make one step, which does not wait; release the lock; if the
  * step says VOLT_EAGAIN, await that the socket is ready for what the step has named. What it awaits
@@ -35,20 +35,22 @@
  *       given or taken it.
  *   I3  The bytes on the wire are the records in the order in which OpenSSL has made them: what is
  *       written while rest is not empty goes behind it.
- *   I4  rest is at most REST_MAX and the answers to what one read of the socket has had: a send adds to
- *       none, and is less than REST_MAX, and the BIO does not read while it has more than that. So a peer that sends
- *       KeyUpdates, and does not read the answers, does not make it grow. Nor does a peer keep a step
- *       going by records that have no data: after READS reads the BIO says that there is no more, and
- *       the step ends as VOLT_PENDING, with a yield: others run, and deadlines are seen.
+ *   I4  rest is bounded. A send writes only when rest is empty, and then less than REST_MAX. While rest has more
+ *       than REST_MAX, the BIO does not read, so OpenSSL has nothing to answer. So rest has at most
+ *       REST_MAX, and behind that the answers to what one read of the socket has brought: a peer that
+ *       sends KeyUpdates, and does not read the answers, does not make it grow. Nor does a peer keep a
+ *       step going by records that have no data: after READS reads the BIO says that there is no more,
+ *       and the step ends as VOLT_PENDING, with a yield: others run, and deadlines are seen.
  *   I5  rest is not NULL only while it has bytes.
  *   I6  under_way counts the operations that have begun and not ended; uses has their bits. The end of an
  *       operation gives up both, as its last access to the stream. A session that is saved counts itself
  *       in under_way in the same way, and has no bit.
  *
- *   I8  A recv that is a future waits before its first step only if OpenSSL has nothing that was received, and
- *       knows of no end: so whatever it can find comes through the socket, which it waits for. That the
- *       socket was empty when the last recv ended is a hint: a step that finds nothing costs a call of the
- *       system, and a buffer of OpenSSL's.
+ *   I8  A recv that is a future waits for the socket before its first step, if the last recv has found the socket
+ *       empty (is_dry). That is a hint, which may be old: it saves a step that finds nothing, and so a
+ *       call of the system and a buffer of OpenSSL's. What has to be so is that OpenSSL has nothing
+ *       that was received, and knows of no end: then all that this recv can find has to come through
+ *       the socket, and the wait ends when it is there (R4).
  *
  * Races
  *   R1  Interleaving: a recv in a select decrypts; another thread grants another branch of the
