@@ -25,7 +25,10 @@ static int try_step(volt_tls_op *op, volt_tls *t, uint8_t kind, const char *oper
   op->n = 0;
   op->stream = t;
   op->kind = kind;
-  if (!t->context) return VOLT_ECLOSED;
+  if (!t->context) {
+    t->events = 0; /* what the try before the close has left is not awaited */
+    return VOLT_ECLOSED;
+  }
   uint32_t count = volt_latch_count(&t->under_way);
   VOLT_CHECK(count == 0, operation, "%p: %u operations are under way", (void *)t, count);
   /* tls:S3 <- tls:E1: what the last operation has done */

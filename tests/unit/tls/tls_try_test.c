@@ -96,8 +96,11 @@ static void nothing_is_done_out_of_turn(void **state) {
   assert_result(TRY(volt_tls_try_recv(&s.tls[0], NULL, 1, &n)), VOLT_EINVAL);
   assert_result(TRY(volt_tls_try_recv(&s.tls[0], &byte, 0, &n)), VOLT_EINVAL);
   assert_result(TRY(volt_tls_try_send(&s.tls[0], NULL, 1, &n)), VOLT_EINVAL);
+  assert_result(TRY(volt_tls_try_handshake(&s.tls[0])), VOLT_EAGAIN);
+  assert_int_equal(volt_tls_events(&s.tls[0]), POLLIN);
   volt_tls_close(&s.tls[0]);
   assert_result(TRY(volt_tls_try_handshake(&s.tls[0])), VOLT_ECLOSED);
+  assert_int_equal(volt_tls_events(&s.tls[0]), 0); /* nothing comes any more */
   assert_result(TRY(volt_tls_try_recv(&s.tls[0], &byte, 1, &n)), VOLT_ECLOSED);
   scene_end(&s);
 }
