@@ -14,6 +14,7 @@
 #include <volt/volt.hpp>
 
 #include "callers.h"
+#include "hang.h"
 
 struct unit_test {
   const char *name;
@@ -85,6 +86,7 @@ inline int run_unit_tests() {
   for (unit_test *t = unit_test::first(); t; t = t->next) {
     std::printf("%s\n", t->name);
     std::fflush(stdout);
+    hang_begin(t->name);
     t->run();
     count += 1;
   }
