@@ -45,11 +45,12 @@
  *   R6  Interleaving: a thread counts an unpark; the worker goes on, and may be gone with the whole
  *       runtime; the thread reads there which doorbell to ring. Prevented by: it reads that before
  *       it counts, and the doorbell lives on (doorbell.h R1).
- *   R7  Interleaving: the keeper finds work as the driver wants no keeper, and polls for long; then
- *       a thread makes the driver want one, and the workers that sleep are not woken. Prevented by:
- *       the thread does an RMW on the idle word (idle:K2), and then looks for the keeper. If it sees
- *       none, it wakes a worker. If it sees the keeper that is about to poll, that worker's RMW
- *       (idle:D5) is the later one, so it sees what the driver wants.
+ *   R7  Interleaving: the keeper finds work as no timer is started and the driver wants no keeper, and
+ *       polls for long; then a thread, or that poll, starts a timer or makes the driver want one, and
+ *       the workers that sleep are not woken. Prevented by: the thread does an RMW on the idle word
+ *       (idle:K2), and then looks for the keeper. If it sees none, it wakes a worker. If it sees the
+ *       keeper that is about to poll, that worker's RMW (idle:D5) is the later one, so it sees the
+ *       timer, or what the driver wants.
  *   R8  Interleaving: the keeper finds work, and is not the last that searches; so it wakes none, and
  *       polls for long. The one that still searches finds nothing, and has tried to be the keeper
  *       before that: it sleeps, and there is no keeper. Prevented by: a worker that is not the keeper
@@ -147,7 +148,7 @@ void volt_worker_wake_for_little_(volt_rt *rt) {
 
 void volt_rt_timer_started_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_fence_(&rt->idle); /* R2 */
+  volt_idle_fence_(&rt->idle); /* R2, R7 */
   /* worker:K4 <- worker:K3: the thread that starts a timer sees which worker keeps the time */
   unsigned keeper = volt_load_acquire(&rt->keeper);
   if (keeper == 0) {

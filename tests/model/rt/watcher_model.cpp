@@ -203,8 +203,8 @@ MODEL(watched_end, 3, bounded)
 // A worker goes to sleep as another one goes to poll for long; no more than these steps of the two.
 struct parks_x_polls : watcher_model {
   model_driver driver;
-  explicit parks_x_polls(unsigned workers)
-      : watcher_model(workers, 1), driver(rt, model_driver::sleeps::keeper, has_completed, this) {
+  explicit parks_x_polls(unsigned workers, model_driver::sleeps how = model_driver::sleeps::keeper)
+      : watcher_model(workers, 1), driver(rt, how, has_completed, this) {
   }
   static void has_completed(void *m) {
     volt_unpark(&static_cast<parks_x_polls *>(m)->done);
@@ -220,11 +220,14 @@ struct parks_x_polls : watcher_model {
     await_done();
     one_less();
   }
+  virtual void after_park(volt_worker *w) {
+    volt_worker_check_driver_(w, 0);
+  }
   void parks(volt_worker *w) {
     begins(w);
     while (!volt_rt_is_over_(rt.handle())) {
       volt_worker_park_(w);
-      volt_worker_check_driver_(w, 0);
+      after_park(w);
     }
     volt_worker_end_here_();
   }
@@ -250,6 +253,56 @@ struct parks_x_keeper_polls : parks_x_polls {
   }
 };
 MODEL(parks_x_keeper_polls, 2, bounded)
+
+// R7: the other one was the keeper, as no timer was started. One is started in its poll, which waits for that.
+struct parks_x_poll_starts_timer : parks_x_polls {
+  volt_timer timer;
+  parks_x_poll_starts_timer() : parks_x_polls(2, model_driver::sleeps::never) {
+    driver.wants_no_keeper();
+    volt_store_relaxed(&rt->keeper, 1u);
+    volt_store_relaxed(&rt->idle.word, 2 * VOLT_IDLE_SEARCHING_);
+    for (unsigned i = 0; i < 2; i++) rt->worker[i].is_searching = true;
+    rt->worker[1].back = VOLT_BACK_TO_NONE_;
+  }
+  void start() {
+    volt_timer_start(volt_rt_timers(rt.handle()), &timer, 0, volt_waker{has_completed, this});
+  }
+  void after_park(volt_worker *) override {
+    volt_timers *timers = volt_rt_timers(rt.handle());
+    if (volt_timers_earliest_ns(timers) == 0) volt_timers_expire(timers, 0);
+  }
+  virtual void is_polled() {
+    start();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      parks(&rt->worker[1]);
+      return;
+    }
+    begins(&rt->worker[0]);
+    volt_exchange_acq_rel(&rt->keeper, 0u); // as volt_worker_park_() ends
+    volt_worker_found_(&rt->worker[0]);
+    is_polled();
+    await_done();
+    one_less();
+    volt_worker_end_here_();
+  }
+};
+MODEL(parks_x_poll_starts_timer, 2, bounded)
+
+// R7: the same by a thread that starts it at any moment.
+struct parks_x_polls_x_starts_timer : parks_x_poll_starts_timer {
+  void is_polled() override {
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      start();
+    } else {
+      parks_x_poll_starts_timer::thread(index);
+    }
+  }
+};
+MODEL(parks_x_polls_x_starts_timer, 3, bounded)
 
 // R10: the other one is the watcher, and comes back. A third one is awake, and does nothing.
 struct parks_x_watcher_polls : parks_x_polls {

@@ -147,6 +147,42 @@ struct worker_timer_x_watched : worker_timer_x_two_park {
 };
 MODEL(worker_timer_x_watched, 3, bounded)
 
+// R7, R8: the keeper's time comes. The task that this wakes starts another timer, and waits for it in its poll:
+// the other worker, which sleeps or is about to, keeps the time then.
+struct worker_timer_in_poll : worker_model {
+  event e;
+  volt_timer timer[2];
+  worker_timer_in_poll() : worker_model(2) {
+    for (unsigned i = 0; i < 2; i++) rt->worker[i].until_check = 9;
+    volt_worker_begin_here_(&rt->worker[0]);
+    spawn_detached(0, starts_and_waits);
+    volt_worker_run_ready_(&rt->worker[0], nullptr);
+    volt_worker_end_here_();
+    start(0, 5, fires);
+  }
+  void start(unsigned i, uint64_t deadline_ns, volt_wake_fn wake) {
+    volt_timer_start(volt_rt_timers(rt.handle()), &timer[i], deadline_ns, volt_waker{wake, this});
+  }
+  static void fires(void *m) {
+    static_cast<worker_timer_in_poll *>(m)->e.fire();
+  }
+  static void has_come(void *m) {
+    volt_unpark(&static_cast<worker_timer_in_poll *>(m)->ran[0]);
+  }
+  static int starts_and_waits(void *m, model_task *, volt_ctx *ctx) {
+    worker_timer_in_poll *self = static_cast<worker_timer_in_poll *>(m);
+    if (!self->e.poll(ctx)) return VOLT_PENDING;
+    self->start(1, 0, has_come);
+    self->wait_for(0);
+    self->end_workers();
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    rt.work(index);
+  }
+};
+MODEL(worker_timer_in_poll, 2, bounded)
+
 // R4 of idle.h, I3: a task is queued as the keeper's deadline comes.
 struct worker_deadline_x_inject : worker_model {
   volt_timer timer;
