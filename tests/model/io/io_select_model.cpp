@@ -4,6 +4,7 @@
 // PROGRAM: io_select SOURCES op.c whole.c fd.c close.c call.c make.c watched.c select.c channel
 // PROGRAM: io_select DEFINES -DVOLT_CHAN_POSITION_BITS_=3 small_sections
 #include "blocker.hpp"
+#include "core/os/futex.h"
 #include "model_io.hpp"
 #include "select_channels.hpp"
 
@@ -22,6 +23,7 @@ struct io_select_model : model {
   volt_future f;
   volt_future *branches[2]; // the second receives if the first sends
   volt_select s;
+  volt_parker parker; // of await_or_yield(): a late wake may come when that has returned
   uint32_t first;
 
   explicit io_select_model(uint32_t first_ = CHANNEL) : first(first_) {
@@ -37,6 +39,24 @@ struct io_select_model : model {
     blocker b;
     b.ctx.drop = nothing;
     EXPECT(b.poll_or_await(&s.future) == VOLT_OK);
+  }
+  // The same, and it polls again at once if a poll has asked for that.
+  void await_or_yield() {
+    volt_waker waker = volt_parker_waker(&parker);
+    volt_ctx ctx = VOLT_CTX_INIT(waker);
+    ctx.drop = nothing;
+    ctx.budget = VOLT_CTX_BUDGET_MAX_;
+    uint32_t seen = 0;
+    int result;
+    while ((result = volt_future_poll_ctx(&s.future, &ctx)) == VOLT_PENDING) {
+      if (ctx.yield) {
+        ctx.yield = false;
+        volt_yield_();
+      } else {
+        volt_park_until(&parker, ++seen, VOLT_NO_DEADLINE);
+      }
+    }
+    EXPECT(result == VOLT_OK);
   }
   uint32_t winner() {
     uint32_t at = volt_select_winner(&s);
@@ -59,6 +79,7 @@ struct io_select_model : model {
 
 // There is room for a part: the element wins, whenever it comes.
 struct io_part_x_element : io_select_model {
+  using io_select_model::io_select_model;
   void thread(unsigned index) override {
     if (index == 0) await();
     if (index == 1) io.arrive(0);
@@ -86,6 +107,66 @@ struct io_part_x_element_two : io_select_model {
   }
 };
 MODEL(io_part_x_element_two, 2, bounded)
+
+// The same, the send first, so that a part may move before the receive is queued, and after.
+struct io_part_first_x_element : io_part_x_element {
+  io_part_first_x_element() : io_part_x_element(SEND) {
+  }
+};
+MODEL(io_part_first_x_element, 3, bounded)
+
+// The receive is inside a select of its own: what was withdrawn there is queued again, and wins.
+struct io_part_x_inner_element : io_part_x_element {
+  volt_select inner;
+  volt_future *inside[1] = {&f};
+  io_part_x_inner_element() {
+    branches[0] = volt_select_future(&inner, inside, 1, VOLT_SELECT_BIASED);
+  }
+};
+MODEL(io_part_x_inner_element, 3, bounded)
+
+// The same as io_part_x_element, and the poller is woken for the room, too.
+struct io_part_woken_x_element : io_part_x_element {
+  io_part_woken_x_element() {
+    io.report_as(POLLOUT);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      await_or_yield();
+    } else {
+      io_part_x_element::thread(index);
+    }
+  }
+};
+MODEL(io_part_woken_x_element, 3, bounded)
+
+// No element comes, and there is room for all of it, in two steps: the send wins, although the select
+// was decided for it, and decided anew, in between.
+struct io_parts_alone : io_select_model {
+  explicit io_parts_alone(uint32_t first_ = CHANNEL) : io_select_model(first_) {
+    io.report_as(POLLOUT);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      await_or_yield();
+    } else {
+      io.arrive(0);
+      io.arrive(0);
+    }
+  }
+  void check() override {
+    expect_winner(SEND, 2, 0);
+    end();
+  }
+};
+MODEL(io_parts_alone, 2, bounded)
+
+// The same, the send first.
+struct io_parts_first_alone : io_parts_alone {
+  io_parts_first_alone() : io_parts_alone(SEND) {
+  }
+};
+MODEL(io_parts_first_alone, 2, bounded)
 
 // There is room for all of it, in two steps: one of the two takes effect.
 struct io_parts_x_element : io_select_model {
