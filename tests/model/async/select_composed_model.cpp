@@ -1,5 +1,5 @@
 // select_composed_model: selects that contain timeouts, selects and functions, or are contained:
-// channel.c R9; select.c R1, R2; time.c; future.c I1. And selects whose second branch could take
+// channel.c R9; select.c R1 to R3; time.c; future.c I1. And selects whose second branch could take
 // effect at once by a critical section of monitor.h, in the poll in which a channel decides for the
 // first one. A case names the race it is after.
 // PROGRAM: select_channel
@@ -138,6 +138,39 @@ struct permit_with_slow_loser : select_with_slow_loser {
   }
 };
 MODEL(permit_with_slow_loser, 2, bounded)
+
+// R3: a select inside has received, and is pending until its loser has come to its end. The other branch,
+// which becomes ready meanwhile, has lost.
+struct select_taken_x_send : select_channel_model {
+  slow_loser loser;
+  volt_select inner;
+  volt_future *inside[2] = {&loser.async.future, &f[0]};
+  poller *p = new poller(&last);
+  select_taken_x_send() {
+    EXPECT(c[0].send(1) == VOLT_OK);
+    receives(0);
+    receives(1);
+    branches[0] = volt_select_future(&inner, inside, 2, VOLT_SELECT_BIASED);
+    select();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      return;
+    }
+    EXPECT(p->poll(&s.future) == VOLT_PENDING);
+    volt_sem_release(&loser.never, 1);
+    result = p->poll(&s.future);
+    p->end();
+  }
+  void check() override {
+    EXPECT(won(0) && volt_select_winner(&inner) == 1);
+    expect_received(0);
+    expect_received(1);
+    EXPECT(volt_sem_available(&loser.never) == 0 && last.freed == 1);
+  }
+};
+MODEL(select_taken_x_send, 2, bounded)
 
 // ---- a select of what is composed ----
 

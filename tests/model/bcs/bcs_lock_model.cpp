@@ -1,9 +1,9 @@
 // bcs_lock_model: the lock that runs closures, over both queues. bcs_lock.c I1-I4, R1-R4, R7,
-// bcs_job.c
-// R5 and R6. Built with a batch of one, so that the role is handed over whenever somebody waits,
+// R8, bcs_job.c R5 and R6. Built with a batch of one, so that the role is handed over whenever somebody waits,
 // and with one that is never full.
 // PROGRAM: bcs BATCH 1 MUTANTS SOURCES bcs DEFINES small_sections
 // PROGRAM: bcs_long BATCH 1 MUTANTS SOURCES bcs DEFINES -DVOLT_BCS_WAKERS=2
+#include "core/os/futex.h"
 #include "model.hpp"
 
 struct bcs_lock_model : model {
@@ -72,6 +72,39 @@ MODEL(bcs_run_3x1, 3, bounded)
 MODEL(bcs_run_lockfree_2x1, 2, bounded)
 MODEL(bcs_run_lockfree_2x2, 2, bounded)
 MODEL(bcs_run_lockfree_3x1, 3, bounded)
+
+// R8: sections keep coming until the waker of the first has been called.
+struct bcs_waker_x_sections : bcs_lock_model {
+  volt_bcs_section first, again[2], other;
+  VOLT_ATOMIC(uint32_t) called;
+  VOLT_PLAIN(unsigned) next; // touched in sections only
+  bcs_waker_x_sections() : bcs_lock_model(false) {
+    next = 0;
+  }
+  static void call(void *m) {
+    volt_store_relaxed(&static_cast<bcs_waker_x_sections *>(m)->called, 1u);
+  }
+  static void submit_again(void *m) {
+    bcs_waker_x_sections *self = static_cast<bcs_waker_x_sections *>(m);
+    if (volt_load_relaxed(&self->called)) return;
+    self->next = 1 - self->next;
+    volt_waker none = {nullptr, nullptr};
+    volt_bcs_lock_submit(&self->lock, &self->again[self->next], submit_again, self, none);
+    volt_yield_(); // it may be another thread that is about to call the waker
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_bcs_lock_submit(&lock, &first, submit_again, this, volt_waker{call, this});
+    } else {
+      volt_bcs_lock_submit(&lock, &other, count, this, volt_waker{nullptr, nullptr});
+    }
+  }
+  void check() override {
+    EXPECT(volt_load_relaxed(&called) == 1);
+    expect_ran(1);
+  }
+};
+MODEL(bcs_waker_x_sections, 2, bounded)
 
 // I4: the last of two users frees the lock as soon as its own section has run.
 template <bool lockfree>

@@ -111,6 +111,25 @@ struct actor_x_two_submits : actor_model {
 MODEL(actor_x_submit, 2, bounded)
 MODEL(actor_x_two_submits, 3, bounded)
 
+// R4: the actor may find a producer that has not linked its node, and sleep; no other signal comes than that of
+// this producer.
+struct actor_stalls_x_submit : actor_model {
+  actor_stalls_x_submit() : actor_model(1) {
+  }
+  static void handle_last(volt_bcs_node *node, void *ctx) {
+    handle(node, ctx);
+    volt_actor_stop(&static_cast<actor_stalls_x_submit *>(ctx)->actor);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_actor_run(&actor, handle_last, this);
+    } else {
+      volt_actor_submit(&actor, &(new parcel)->node);
+    }
+  }
+};
+MODEL(actor_stalls_x_submit, 2, bounded)
+
 // R5: somebody submits while run() ends. The next run() finds the node, or will be told of it.
 struct actor_ends_x_submit : model {
   volt_actor actor;

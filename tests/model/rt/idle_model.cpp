@@ -1,6 +1,6 @@
 // idle_model: the word of the workers and a queue, by themselves, where worker_model has whole workers, whose many
 // steps hide this one: a thread queues a task, as the last worker stops searching, or parks. Worker 1
-// sleeps. idle.h R1, R2: the worker sees the task, or the thread sees what the worker has done, and wakes one.
+// sleeps. idle.h R1 to R3: the worker sees the task, or the thread sees what the worker has done, and wakes one.
 // PROGRAM: rt
 #include "model_task.hpp"
 #include "rt/sched/idle.h"
@@ -73,3 +73,29 @@ struct idle_park_x_push : idle_found_x_push {
   }
 };
 MODEL(idle_park_x_push, 2, full)
+
+// R3, I1: of two threads that have queued work, one wakes the worker that sleeps. by_name: the other one wakes
+// this worker, whatever there is for it.
+template <bool by_name>
+struct idle_wakes : model {
+  volt_idle idle;
+  bool was_woken[2] = {false, false};
+
+  idle_wakes() {
+    volt_idle_init_(&idle);
+    volt_idle_park_(&idle, 1, 0);
+  }
+  void thread(unsigned index) override {
+    was_woken[index] = index == 0 && by_name
+                           ? volt_idle_claim_(&idle, 1)
+                           : volt_idle_wake_one_(&idle, 0, 0, true) < VOLT_IDLE_WORKERS;
+  }
+  void check() override {
+    EXPECT(was_woken[0] != was_woken[1]);
+    EXPECT(volt_load_relaxed(&idle.word) == VOLT_IDLE_SEARCHING_);
+  }
+};
+struct idle_wake_x_wake : idle_wakes<false> {};
+MODEL(idle_wake_x_wake, 2, full)
+struct idle_claim_x_wake : idle_wakes<true> {};
+MODEL(idle_claim_x_wake, 2, full)

@@ -425,6 +425,35 @@ struct claim_x_spawn : inspect_model {
 };
 MODEL(claim_x_spawn, 2, bounded)
 
+// R1: another one is spawned as soon as the inspector has shown one: it is not shown, because there were two.
+struct claim_x_spawn_between : inspect_model {
+  claim_x_spawn_between() {
+    spawn(0, wait<0>);
+    spawn(1, wait<1>);
+    run_first();
+  }
+  static bool see_and_spawn(void *ctx, const volt_seen_ *seen, unsigned count) {
+    look *l = static_cast<look *>(ctx);
+    if (!seen && !l->model->task[2]) l->model->spawn(2, wait<2>);
+    return !seen || see(ctx, seen, count);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      e[1].fire();
+      return;
+    }
+    look l(this);
+    EXPECT(volt_inspect_(rt.handle(), 1, see_and_spawn, &l) == VOLT_OK);
+    EXPECT(l.shown == 2 && l.times[2] == 0);
+  }
+  void check() override {
+    e[0].fire();
+    e[2].fire();
+    expect_gone(3);
+  }
+};
+MODEL(claim_x_spawn_between, 2, bounded)
+
 // I2: of three tasks one ends, before the cursor, behind it, or at it; the others are shown once.
 template <unsigned ends>
 struct cursor_x_end : inspect_model {

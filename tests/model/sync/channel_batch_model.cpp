@@ -1,5 +1,5 @@
 // channel_batch_model: many elements at once, and more waiters than one, with a batch of two.
-// Checks channel.c I3, R2, R3 and R7.
+// Checks channel.c I3, R2, R3, R6 and R7.
 // PROGRAM: channel_batch BATCH 2 MUTANTS SOURCES channel
 // PROGRAM: channel_batch DEFINES -DVOLT_CHAN_POSITION_BITS_=3
 #include "channels.hpp"
@@ -30,6 +30,42 @@ struct send_two_x_recv_two : channel_model {
   }
 };
 MODEL(send_two_x_recv_two, 2, bounded)
+
+// R6: two are sent at once, one to the receiver that waits, the other into the ring; the receiver's waker receives
+// that one. Another thread looks on.
+struct waker_receives_x_look : model {
+  channel *c = new channel(2, 7);
+  volt_waiter receiver, sender;
+  volt_model_element sent[2], received[2];
+  int result = VOLT_PENDING;
+  waker_receives_x_look() {
+    for (unsigned i = 0; i < 2; i++) {
+      sent[i].value = i + 1;
+      received[i].value = 0;
+    }
+    volt_waker waker = {receive_next, this};
+    EXPECT(volt_chan_recv_waiter(&c->chan, &receiver, &received[0], waker) == VOLT_PENDING);
+  }
+  static void receive_next(void *m) {
+    waker_receives_x_look *self = static_cast<waker_receives_x_look *>(m);
+    self->result = volt_chan_try_recv(&self->c->chan, &self->received[1]);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(volt_chan_len(&c->chan) <= 1);
+      return;
+    }
+    volt_waker none = {nullptr, nullptr};
+    EXPECT(volt_chan_send_many_waiter(&c->chan, &sender, sent, 2, none) == VOLT_OK);
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK && volt_waiter_result(&receiver) == VOLT_OK);
+    EXPECT(received[0].value == 1 && received[1].value == 2);
+    volt_chan_destroy(&c->chan, nullptr, nullptr);
+    delete c;
+  }
+};
+MODEL(waker_receives_x_look, 2, bounded)
 
 // One who wants two waits, others come with one each.
 struct sends_x_recv_two : channel_model {

@@ -383,6 +383,21 @@ struct watch_x_close : watched_model {
 };
 MODEL(watch_x_close, 2, full)
 
+// R14: it waits, and is polled while it is closed: if that can be seen, it sees it.
+struct watched_close_x_poll : watched_model {
+  watched_close_x_poll() : watched_model(true) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      close();
+      return;
+    }
+    bool is_closed = volt_chan_is_closed(chan());
+    EXPECT(watch() == VOLT_OK || !is_closed);
+  }
+};
+MODEL(watched_close_x_poll, 2, full)
+
 // The same while a receiver is queued: the word is the lock's.
 struct watch_x_close_queued : watched_model {
   watch_x_close_queued() : watched_model(false) {

@@ -1,6 +1,7 @@
 // promise_model: a result that comes from elsewhere, and a future that may give up.
-// Checks promise.c R1, R2; a case names the race it is after.
+// Checks promise.c R1 to R3; a case names the race it is after.
 // PROGRAM: monitors
+#include "core/future/future_ops.h"
 #include "model.hpp"
 
 enum { RESULT = VOLT_EINVAL };
@@ -123,6 +124,34 @@ struct promise_drop_keeps : promise_model {
   }
 };
 MODEL(promise_drop_keeps, 2, bounded)
+
+// R3: a poll has taken the result, and its select has lost: the next future gets it.
+struct promise_undo_x_complete : promise_model {
+  static constexpr volt_promise_ops ops = {start, nullptr, nullptr};
+  promise_undo_x_complete() : promise_model(&ops) {
+    EXPECT(poll() == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      message = 1;
+      volt_promise_complete(&p, VOLT_OK);
+      return;
+    }
+    result = poll();
+    if (result == VOLT_PENDING) {
+      volt_future_cancel(&f);
+    } else {
+      EXPECT(result == VOLT_OK && message == 1);
+      volt_future_undo_(&f);
+    }
+  }
+  void check() override {
+    EXPECT(volt_future_result_(&f) == VOLT_ECANCELED);
+    volt_future_made(volt_promise_future(&f, &p));
+    EXPECT(poll() == VOLT_OK && message == 1);
+  }
+};
+MODEL(promise_undo_x_complete, 2, full)
 
 // The operation is stopped, or completes: never both, and it ends once.
 struct promise_stop_x_complete : promise_model {
