@@ -181,7 +181,8 @@ static uint32_t attach_least(uint32_t a, uint32_t b) {
 /* The part of the books that is before the lists. */
 static bool attach_read_head(struct attach *a) {
   const size_t size = offsetof(struct books, bucket);
-  struct books *b = (struct books *)malloc(sizeof *b); /* what is not read has no memory */
+  /* What is not read has no memory. */
+  struct books *b = (struct books *)aligned_alloc(BOOKS_LINE, sizeof *b);
   bool is_read = b && attach_read(a, a->door.books, b, size);
   if (is_read) {
     a->head = (struct snapshot){.magic = SNAPSHOT_MAGIC,

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
+_Static_assert(sizeof(struct books_lock) == BOOKS_LINE, "a lock is a line");
+
 struct books *watch_books;
 
 BOOKS_OF_THREAD struct books_thread *books_own;

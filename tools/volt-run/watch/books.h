@@ -163,7 +163,7 @@ struct books {
   _Atomic(uint32_t) bucket[BOOKS_BUCKETS];
   struct books_thread thread[BOOKS_THREADS + 1];
   struct books_detail detail[BOOKS_DETAILS + 1];
-  struct books_lock lock[BOOKS_LOCKS + 1];
+  struct books_lock lock[BOOKS_LOCKS + 1] __attribute__((aligned(BOOKS_LINE)));
   _Atomic(uint32_t) order_slot[BOOKS_ORDER_SLOTS]; /* numbers of orders by their keys */
   struct books_order order[BOOKS_ORDERS + 1];
   _Atomic(uint32_t) stacks_wanted; /* in all, of locks that were held */

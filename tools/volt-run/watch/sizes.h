@@ -3,6 +3,7 @@
 #define WATCH_SIZES_H
 
 enum {
+  BOOKS_LINE = 64, /* of a processor's cache: two locks that are near to each other share none */
   BOOKS_BUCKETS = 1 << 16,
   BOOKS_LOCKS = 1 << 18,   /* objects at most: more are not watched */
   BOOKS_DETAILS = 1 << 13, /* of them, those for which a thread had to wait */

@@ -3,6 +3,7 @@
 #define WATCH_SIZES_H
 
 enum {
+  BOOKS_LINE = 8,
   BOOKS_BUCKETS = 1,
   BOOKS_LOCKS = 4,
   BOOKS_DETAILS = 0,
