@@ -4,10 +4,14 @@ locks (--fair): their CPU time, with volt-run and without, one after the other i
 the ratios the median and the range.
 
 overhead.py VOLT_RUN starts [COUNT]: how much longer `volt-run true` takes than `true`, one after the other: medians, and
-the median of the differences. 1,000 of each if nothing is said."""
+the median of the differences. 1,000 of each if nothing is said.
+
+overhead.py VOLT_RUN instructions: how many instructions a lock and its unlock take together, without others, watched and
+with glibc alone: callgrind's counts of the program `run_locks` beside VOLT_RUN's tests, of N and 2 N, and the difference."""
 
 import os
 import random
+import re
 import resource
 import socket
 import statistics
@@ -19,7 +23,10 @@ import time
 
 RUN = sys.argv[1]
 STARTS = sys.argv[2:3] == ["starts"]
-ROUNDS = int(sys.argv[3] if STARTS else sys.argv[2]) if len(sys.argv) > 2 + STARTS else 1000 if STARTS else 5
+INSTRUCTIONS = sys.argv[2:3] == ["instructions"]
+ROUNDS = 1000 if STARTS else 5
+if len(sys.argv) > 2 + STARTS and not INSTRUCTIONS:
+    ROUNDS = int(sys.argv[2 + STARTS])
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -121,6 +128,23 @@ def starts(count):
     print(f"{count} starts, ms: true {plain:.2f}, volt-run true {watched:.2f}; {more:.2f} more")
 
 
+def collected(what, count, environment):
+    """All instructions of a run: the calls go through no dynamic linker, and nothing is said at the end."""
+    program = os.path.join(os.path.dirname(RUN), "tests", "run_locks")
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, what, str(count)],
+                          env={**os.environ, "LD_BIND_NOW": "1", **environment}, capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+def instructions(count=20000):
+    library = os.path.join(os.path.dirname(RUN), "libvolt-pthread.so")
+    ways = {"glibc": {}, "watched": {"LD_PRELOAD": library, "VOLT_RUN_PROGRAM": RUN}}
+    print("| a lock and its unlock | glibc alone | watched |\n| --- | --: | --: |")
+    for what in ("mutex", "waited", "second", "read", "write", "semaphore"):
+        counts = [(collected(what, 2 * count, way) - collected(what, count, way)) / count for way in ways.values()]
+        print(f"| {what} | {' | '.join(f'{n:.0f}' for n in counts)} |", flush=True)
+
+
 def with_port(before, command, load):
     port = free_port()
     return served([*before, *command(port)], port, load)
@@ -156,7 +180,9 @@ def main():
                   f"{' | '.join(ratio(rounds, way) for way in ('watched', 'fair', 'bypass'))} |", flush=True)
 
 
-if STARTS:
+if INSTRUCTIONS:
+    instructions()
+elif STARTS:
     starts(ROUNDS)
 else:
     main()
