@@ -40,7 +40,10 @@ struct watch_world : model {
     watch_books = &books;
     memset(watch_steps, 0, sizeof watch_steps);
     for (unsigned &holder : watch_now.holder) holder = NONE;
-    for (uint32_t i = 1; i <= LOCKS; i++) volt_store_relaxed(&books.lock[i].generation, 1);
+    for (uint32_t i = 1; i <= LOCKS; i++) {
+      volt_store_relaxed(&books.lock[i].generation, 1);
+      books.lock[i].address.store(i, rl::mo_relaxed, $);
+    }
   }
   // Before the threads run: each has its place, and what it holds from the beginning.
   void come(unsigned t, uint32_t lock = 0) {
@@ -53,7 +56,19 @@ struct watch_world : model {
     watch_now.thread_at[self[t]->number] = t;
   }
 
-  // ---- as mutexes.c does it ----
+  // ---- as mutexes.c does it; the address of a lock is its number ----
+
+  static void *object(uint32_t lock) {
+    return reinterpret_cast<void *>(static_cast<uintptr_t>(lock));
+  }
+  void add(unsigned t, uint32_t lock) {
+    if (!held_add_new(self[t], lock, BOOKS_LOCKS_IT, 1))
+      held_add(self[t], lock, BOOKS_LOCKS_IT, false, 1);
+  }
+  void remove(unsigned t, uint32_t lock) {
+    if (held_remove_last(self[t], object(lock), BOOKS_MUTEX, BOOKS_LOCKS_IT) == HELD_IS_NOT_LAST)
+      EXPECT(held_remove(self[t], lock, 1) == BOOKS_LOCKS_IT);
+  }
 
   bool really_try(unsigned t, uint32_t lock) {
     uint32_t free = 0;
@@ -64,7 +79,7 @@ struct watch_world : model {
   }
   bool try_lock(unsigned t, uint32_t lock) {
     if (!really_try(t, lock)) return false;
-    held_add(self[t], lock, BOOKS_LOCKS_IT, false, 1);
+    add(t, lock);
     return true;
   }
   // Returns false: it sleeps for ever.
@@ -85,7 +100,7 @@ struct watch_world : model {
     wait_begin(&w, self[t], lock, BOOKS_LOCKS_IT, 1);
     if (circle_check(&w, attempt, &lock) == ETIMEDOUT && !really_lock(t, lock)) return false;
     wait_end(&w, true);
-    held_add(self[t], lock, BOOKS_LOCKS_IT, false, 1);
+    add(t, lock);
     return true;
   }
   // A wait that has begun before the threads do, and that a signal ends.
@@ -101,7 +116,7 @@ struct watch_world : model {
     wait_end(&before[t], false);
   }
   void unlock(unsigned t, uint32_t lock) {
-    EXPECT(held_remove(self[t], lock, 1) == BOOKS_LOCKS_IT);
+    remove(t, lock);
     watch_now.holder[lock] = NONE;
     volt_store_release(&taken[lock], 0);
   }
@@ -193,7 +208,7 @@ struct circle_after_a_jump : circle_interrupted {
   }
   void await_condition() {
     struct wait w;
-    EXPECT(held_remove(self[0], 3, 1) == BOOKS_LOCKS_IT);
+    remove(0, 3);
     wait_begin(&w, self[0], 4, BOOKS_AWAITS_IT, 1);
     atomic_store(&self[0]->comes_back_by, 3);
     watch_now.wants[0] = 3;

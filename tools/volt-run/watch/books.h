@@ -181,6 +181,10 @@ extern struct books *watch_books __attribute__((visibility("hidden")));
 extern BOOKS_OF_THREAD struct books_thread *books_own;
 extern BOOKS_OF_THREAD uint32_t books_paused;
 
+/* The same in one word, for what each call asks first: books_own, if there are books, glibc's functions are found, and
+ * the thread is not within a call of ours. NULL: books_look() knows. */
+extern BOOKS_OF_THREAD struct books_thread *books_at_once;
+
 /* A thread, and which of those that had its place. */
 static inline uint32_t books_tag(const struct books_thread *t) {
   return t->number | atomic_load_explicit(&t->life, memory_order_relaxed) << 16;
@@ -203,10 +207,11 @@ struct books_thread *books_new_thread(void);
 
 /* The thread that calls, which is put down if it is new. NULL: it is not watched, or it is within a call of
  * ours. */
+struct books_thread *books_look(void);
+
 static inline struct books_thread *books_self(void) {
-  if (__builtin_expect(!watch_books || books_paused, 0)) return NULL;
-  struct books_thread *own = books_own;
-  return __builtin_expect(own != NULL, 1) ? own : books_new_thread();
+  struct books_thread *own = books_at_once;
+  return __builtin_expect(own != NULL, 1) ? own : books_look();
 }
 
 /* The number of the thread that holds it alone; 0: none is known, or that thread has ended. */
@@ -226,17 +231,24 @@ void books_forked(void);
 uint32_t books_search(struct books_thread *self, const void *object, enum books_kind kind,
                       uintptr_t at);
 
+/* The multiplication moves what makes addresses differ to the upper bits. */
 static inline uint32_t *books_cached(struct books_thread *self, const void *object) {
-  return &self->cached[((uintptr_t)object >> 3 ^ (uintptr_t)object >> 13) % BOOKS_CACHED];
+  uint32_t hash = (uint32_t)(uintptr_t)object * UINT32_C(0x9e3779b1);
+  return &self->cached[(hash >> 22) % BOOKS_CACHED];
+}
+
+/* Whether this number is that of the object. Of 0 it is not. */
+static inline bool books_is(uint32_t number, const void *object, enum books_kind kind) {
+  const struct books_lock *l = books_lock(number);
+  return atomic_load_explicit(&l->address, memory_order_relaxed) == (uintptr_t)object &&
+         l->kind == kind;
 }
 
 static inline uint32_t books_find(struct books_thread *self, const void *object,
                                   enum books_kind kind, uintptr_t at) {
   uint32_t number = *books_cached(self, object);
-  const struct books_lock *l = books_lock(number);
-  bool is_it = atomic_load_explicit(&l->address, memory_order_relaxed) == (uintptr_t)object &&
-               l->kind == kind;
-  return __builtin_expect(is_it, 1) ? number : books_search(self, object, kind, at);
+  return __builtin_expect(books_is(number, object, kind), 1) ? number
+                                                             : books_search(self, object, kind, at);
 }
 
 /* The same, without a thread. */

@@ -1,4 +1,8 @@
-/* mutexes.c: mutexes and condition variables, as the program calls them. glibc's do the work. */
+/* mutexes.c: mutexes and condition variables, as the program calls them. glibc's do the work.
+ *
+ * pthread_mutex_lock() and pthread_mutex_unlock() begin with what most of them are: a thread that is watched, a lock that
+ * it finds at once, and gets, and that it gives back as the last one it has taken. All else goes to the functions
+ * whose names end in `any`, which ask all questions. */
 #define _GNU_SOURCE
 #include <errno.h>
 
@@ -10,6 +14,8 @@
 
 #define HERE ((uintptr_t)__builtin_return_address(0))
 #define EXPORTED __attribute__((visibility("default")))
+/* What is seldom: in a function of its own, so that the others save no register for it. */
+#define APART __attribute__((noinline))
 
 enum { STACK_AFTER_MS = 2 };
 
@@ -40,7 +46,8 @@ static bool mutex_is_taken(int result) {
 
 static int mutex_taken(struct books_thread *self, pthread_mutex_t *m, uint32_t lock, int result,
                        uintptr_t at) {
-  if (mutex_is_taken(result)) held_add(self, lock, BOOKS_LOCKS_IT, mutex_is_recursive(m), at);
+  if (!mutex_is_taken(result) || held_add_new(self, lock, BOOKS_LOCKS_IT, at)) return result;
+  held_add(self, lock, BOOKS_LOCKS_IT, mutex_is_recursive(m), at);
   return result;
 }
 
@@ -86,16 +93,40 @@ static int mutex_wait(struct books_thread *self, pthread_mutex_t *m, uint32_t lo
   return result;
 }
 
-EXPORTED int pthread_mutex_lock(pthread_mutex_t *m) {
+/* Of a thread that holds other locks. */
+static APART void mutex_before(struct books_thread *self, const pthread_mutex_t *m, uint32_t lock,
+                               uintptr_t at) {
+  serve_know_mutex(self, m);
+  orders_before(self, lock, BOOKS_LOCKS_IT, at);
+}
+
+/* It has been tried. */
+static APART int mutex_tried(struct books_thread *self, pthread_mutex_t *m, uint32_t lock,
+                             int result, uintptr_t at) {
+  if (result == EBUSY) result = mutex_wait(self, m, lock, at);
+  return mutex_taken(self, m, lock, result, at);
+}
+
+/* One that the thread does not find at once. */
+static APART int mutex_lock_any(pthread_mutex_t *m, uintptr_t at) {
   real_begin();
   struct books_thread *self = books_self();
-  uint32_t lock = mutex_find(self, m, HERE);
+  uint32_t lock = mutex_find(self, m, at);
   if (!lock) return real.pthread_mutex_lock(m);
-  serve_know_mutex(self, m);
-  orders_before(self, lock, BOOKS_LOCKS_IT, HERE);
+  mutex_before(self, m, lock, at);
+  return mutex_tried(self, m, lock, real.pthread_mutex_trylock(m), at);
+}
+
+EXPORTED int pthread_mutex_lock(pthread_mutex_t *m) {
+  struct books_thread *self = books_at_once;
+  if (__builtin_expect(!self || mutex_is_shared(m), 0)) return mutex_lock_any(m, HERE);
+  uint32_t lock = *books_cached(self, m);
+  if (__builtin_expect(!books_is(lock, m, BOOKS_MUTEX), 0)) return mutex_lock_any(m, HERE);
+  uint32_t held = atomic_load_explicit(&self->held_count, memory_order_relaxed);
+  if (__builtin_expect(held > 0, 0)) mutex_before(self, m, lock, HERE);
   int result = real.pthread_mutex_trylock(m);
-  if (result == EBUSY) result = mutex_wait(self, m, lock, HERE);
-  return mutex_taken(self, m, lock, result, HERE);
+  if (__builtin_expect(result == 0, 1) && held_add_new(self, lock, BOOKS_LOCKS_IT, HERE)) return 0;
+  return mutex_tried(self, m, lock, result, HERE);
 }
 
 EXPORTED int pthread_mutex_trylock(pthread_mutex_t *m) {
@@ -149,14 +180,30 @@ static void mutex_check_holder(struct books_thread *self, uint32_t lock, uintptr
   atomic_store(&books_lock(lock)->owner, 0);
 }
 
-EXPORTED int pthread_mutex_unlock(pthread_mutex_t *m) {
+static APART int mutex_unlock_any(pthread_mutex_t *m, uintptr_t at) {
   real_begin();
   struct books_thread *self = books_self();
-  uint32_t lock = mutex_find(self, m, HERE);
+  uint32_t lock = mutex_find(self, m, at);
   if (!lock) return real.pthread_mutex_unlock(m);
   self->last_condition = 0;
-  if (held_remove(self, lock, HERE) == BOOKS_RUNS && !mutex_has_owner(m))
-    mutex_check_holder(self, lock, HERE);
+  if (held_remove(self, lock, at) == BOOKS_RUNS && !mutex_has_owner(m))
+    mutex_check_holder(self, lock, at);
+  return real.pthread_mutex_unlock(m);
+}
+
+static APART int mutex_unlock_timed(struct books_thread *self, pthread_mutex_t *m, uintptr_t at) {
+  self->last_condition = 0;
+  held_end_timed(self, at);
+  return real.pthread_mutex_unlock(m);
+}
+
+EXPORTED int pthread_mutex_unlock(pthread_mutex_t *m) {
+  struct books_thread *self = books_at_once;
+  enum held_end end =
+      self ? held_remove_last(self, m, BOOKS_MUTEX, BOOKS_LOCKS_IT) : HELD_IS_NOT_LAST;
+  if (__builtin_expect(end == HELD_IS_NOT_LAST, 0)) return mutex_unlock_any(m, HERE);
+  if (__builtin_expect(end == HELD_IS_TIMED, 0)) return mutex_unlock_timed(self, m, HERE);
+  self->last_condition = 0;
   return real.pthread_mutex_unlock(m);
 }
 

@@ -1,11 +1,10 @@
-/* others.c: read-write locks, semaphores, barriers and joins, as the program calls them. */
+/* others.c: semaphores, barriers and joins, as the program calls them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 
 #include "serve/serve.h"
 #include "watch/circle.h"
-#include "watch/orders.h"
 #include "watch/real.h"
 #include "watch/wait.h"
 
@@ -16,170 +15,6 @@
 static void other_end(void *ctx) {
   wait_end((struct wait *)ctx, false);
 }
-
-/* ---- read-write locks ---- */
-
-static uint32_t rwlock_find(struct books_thread *self, const pthread_rwlock_t *l, uintptr_t at) {
-  return self && !l->__data.__shared ? books_find(self, l, BOOKS_RWLOCK, at) : 0;
-}
-
-static int rwlock_taken(struct books_thread *self, uint32_t lock, enum books_how how, int result,
-                        uintptr_t at) {
-  if (lock && result == 0) held_add(self, lock, how, how == BOOKS_READS_IT, at);
-  return result;
-}
-
-static void rwlock_before(struct books_thread *self, const pthread_rwlock_t *l, uint32_t lock,
-                          enum books_how how, uintptr_t at) {
-  bool prefers = l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
-  if (prefers && !(atomic_load(&books_lock(lock)->flags) & BOOKS_PREFERS_WRITERS))
-    atomic_fetch_or(&books_lock(lock)->flags, BOOKS_PREFERS_WRITERS);
-  serve_know_rwlock(self, l);
-  orders_before(self, lock, how, at);
-}
-
-static int rwlock_attempt_read(void *object, const struct timespec *until) {
-  return real.pthread_rwlock_clockrdlock((pthread_rwlock_t *)object, CLOCK_MONOTONIC, until);
-}
-
-static int rwlock_attempt_write(void *object, const struct timespec *until) {
-  return real.pthread_rwlock_clockwrlock((pthread_rwlock_t *)object, CLOCK_MONOTONIC, until);
-}
-
-/* A writer has a place before later readers, which it would lose if it tried again: so its stack is taken
- * first. */
-static int rwlock_wait(pthread_rwlock_t *l, enum books_how how, uintptr_t at) {
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, at);
-  bool reads = how == BOOKS_READS_IT;
-  if (lock) rwlock_before(self, l, lock, how, at);
-  int result = reads ? real.pthread_rwlock_tryrdlock(l) : real.pthread_rwlock_trywrlock(l);
-  if (result != EBUSY) return rwlock_taken(self, lock, how, result, at);
-  if (!lock) return reads ? real.pthread_rwlock_rdlock(l) : real.pthread_rwlock_wrlock(l);
-  struct queued q;
-  result = serve_queue_rwlock(&q, l, reads);
-  if (result == EINPROGRESS) result = serve_watched_wait(&q, self, lock, how, at);
-  if (result != ENOSYS) return rwlock_taken(self, lock, how, result, at);
-  struct wait w;
-  wait_begin(&w, self, lock, how, at);
-  wait_take_stack(&w);
-  result = circle_check(&w, reads ? rwlock_attempt_read : rwlock_attempt_write, l);
-  if (result == ETIMEDOUT)
-    result = reads ? real.pthread_rwlock_rdlock(l) : real.pthread_rwlock_wrlock(l);
-  wait_end(&w, result == 0);
-  return rwlock_taken(self, lock, how, result, at);
-}
-
-static int rwlock_real_until(pthread_rwlock_t *l, bool reads, bool by_clock, clockid_t clock,
-                             const struct timespec *until) {
-  if (by_clock && reads) return real.pthread_rwlock_clockrdlock(l, clock, until);
-  if (by_clock) return real.pthread_rwlock_clockwrlock(l, clock, until);
-  return reads ? real.pthread_rwlock_timedrdlock(l, until)
-               : real.pthread_rwlock_timedwrlock(l, until);
-}
-
-/* A time that is none is for glibc to refuse. */
-static int rwlock_wait_until(pthread_rwlock_t *l, enum books_how how, bool by_clock,
-                             clockid_t clock, const struct timespec *until, uintptr_t at) {
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, at);
-  bool reads = how == BOOKS_READS_IT;
-  if (!lock || !wait_is_time(clock, until)) {
-    return rwlock_taken(self, lock, how, rwlock_real_until(l, reads, by_clock, clock, until), at);
-  }
-  int result = reads ? real.pthread_rwlock_tryrdlock(l) : real.pthread_rwlock_trywrlock(l);
-  if (result == EBUSY) {
-    struct wait w;
-    wait_begin(&w, self, lock, (unsigned)how | BOOKS_IS_TIMED, at);
-    wait_take_stack(&w);
-    result = rwlock_real_until(l, reads, by_clock, clock, until);
-    wait_end(&w, result == 0);
-  }
-  return rwlock_taken(self, lock, how, result, at);
-}
-
-EXPORTED int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
-  real_begin();
-  return rwlock_wait(l, BOOKS_READS_IT, HERE);
-}
-
-EXPORTED int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
-  real_begin();
-  return rwlock_wait(l, BOOKS_LOCKS_IT, HERE);
-}
-
-EXPORTED int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
-  real_begin();
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, HERE);
-  return rwlock_taken(self, lock, BOOKS_READS_IT, real.pthread_rwlock_tryrdlock(l), HERE);
-}
-
-EXPORTED int pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
-  real_begin();
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, HERE);
-  return rwlock_taken(self, lock, BOOKS_LOCKS_IT, real.pthread_rwlock_trywrlock(l), HERE);
-}
-
-EXPORTED int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until) {
-  real_begin();
-  return rwlock_wait_until(l, BOOKS_READS_IT, false, CLOCK_REALTIME, until, HERE);
-}
-
-EXPORTED int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until) {
-  real_begin();
-  return rwlock_wait_until(l, BOOKS_LOCKS_IT, false, CLOCK_REALTIME, until, HERE);
-}
-
-EXPORTED int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
-                                        const struct timespec *until) {
-  real_begin();
-  return rwlock_wait_until(l, BOOKS_READS_IT, true, clock, until, HERE);
-}
-
-EXPORTED int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
-                                        const struct timespec *until) {
-  real_begin();
-  return rwlock_wait_until(l, BOOKS_LOCKS_IT, true, clock, until, HERE);
-}
-
-EXPORTED int pthread_rwlock_unlock(pthread_rwlock_t *l) {
-  real_begin();
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, HERE);
-  if (lock &&
-      held_remove(self, lock, HERE) == BOOKS_RUNS) { /* another's, or from before it was watched */
-    atomic_fetch_or(&books_lock(lock)->flags, BOOKS_IS_UNKNOWN);
-    atomic_store(&books_lock(lock)->owner, 0);
-  }
-  return real.pthread_rwlock_unlock(l);
-}
-
-EXPORTED int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes) {
-  real_begin();
-  int result = real.pthread_rwlock_init(l, attributes);
-  struct books_thread *self = books_self();
-  if (result == 0 && self) books_made(self, l, BOOKS_RWLOCK, HERE);
-  return result;
-}
-
-EXPORTED int pthread_rwlock_destroy(pthread_rwlock_t *l) {
-  real_begin();
-  struct books_thread *self = books_self();
-  uint32_t lock = rwlock_find(self, l, HERE);
-  int result = real.pthread_rwlock_destroy(l);
-  if (result == 0 && lock) books_destroyed(lock);
-  return result;
-}
-
-REAL_OLD_NAME(pthread_rwlock_rdlock, (pthread_rwlock_t *))
-REAL_OLD_NAME(pthread_rwlock_wrlock, (pthread_rwlock_t *))
-REAL_OLD_NAME(pthread_rwlock_tryrdlock, (pthread_rwlock_t *))
-REAL_OLD_NAME(pthread_rwlock_trywrlock, (pthread_rwlock_t *))
-REAL_OLD_NAME(pthread_rwlock_unlock, (pthread_rwlock_t *))
-REAL_OLD_NAME(pthread_rwlock_init, (pthread_rwlock_t *, const pthread_rwlockattr_t *))
-REAL_OLD_NAME(pthread_rwlock_destroy, (pthread_rwlock_t *))
 
 /* ---- semaphores: also from signal handlers, so the books are changed by atomic operations only ---- */
 
@@ -192,8 +27,8 @@ static void semaphore_taken(struct books_thread *self, uint32_t lock, uintptr_t 
   atomic_fetch_add_explicit(&l->acquires, 1, memory_order_relaxed);
   unsigned flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
   if (!(flags & BOOKS_IS_BINARY) || (flags & BOOKS_IS_UNKNOWN)) return;
-  atomic_store(&l->taken_at, at);
-  atomic_store(&l->owner, books_tag(self));
+  atomic_store_explicit(&l->taken_at, at, memory_order_relaxed);
+  atomic_store_explicit(&l->owner, books_tag(self), memory_order_relaxed);
 }
 
 static void semaphore_unblock(void *before) {
@@ -290,17 +125,20 @@ EXPORTED int sem_trywait(sem_t *s) {
   return result;
 }
 
+/* Its own tag only this thread puts there. */
+static void semaphore_given_back(const struct books_thread *self, struct books_lock *l) {
+  uint32_t own = books_tag(self), owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
+  bool was_own = owner == own && atomic_compare_exchange_strong(&l->owner, &own, 0);
+  uint16_t flag = was_own ? BOOKS_IS_OWNED : BOOKS_IS_UNKNOWN;
+  if (!(atomic_load(&l->flags) & flag)) atomic_fetch_or(&l->flags, flag);
+  if (!was_own) atomic_store(&l->owner, 0);
+}
+
 EXPORTED int sem_post(sem_t *s) {
   real_begin();
   struct books_thread *self = books_self();
   uint32_t lock = self ? books_find(self, s, BOOKS_SEMAPHORE, HERE) : 0;
-  if (lock) {
-    struct books_lock *l = books_lock(lock);
-    uint32_t own = books_tag(self);
-    bool was_own = atomic_compare_exchange_strong(&l->owner, &own, 0);
-    atomic_fetch_or(&l->flags, was_own ? BOOKS_IS_OWNED : BOOKS_IS_UNKNOWN);
-    if (!was_own) atomic_store(&l->owner, 0);
-  }
+  if (lock) semaphore_given_back(self, books_lock(lock));
   return real.sem_post(s);
 }
 

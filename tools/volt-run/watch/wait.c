@@ -163,16 +163,12 @@ void held_add(struct books_thread *self, uint32_t lock, enum books_how how, bool
   atomic_store_explicit(&self->held_count, held + 1, memory_order_release);
 }
 
-/* A hold that was timed ends. Threads wait for it, or have before. */
-static void held_note(struct books_thread *self, struct books_lock *l, uint64_t ns, uintptr_t at) {
-  struct books_detail *d = books_detail_of(l);
-  if (!d) return;
-  /* it was held alone, so no other thread counts here now */
-  _Atomic(uint32_t) *times = &d->hold_times[books_time_part(ns)];
-  atomic_store_explicit(times, atomic_load_explicit(times, memory_order_relaxed) + 1,
-                        memory_order_relaxed);
+/* A hold that is the longest, or that threads have waited for. */
+static __attribute__((noinline)) void held_note_moment(const struct books_thread *self,
+                                                       const struct books_lock *l,
+                                                       struct books_detail *d, uint64_t ns,
+                                                       uintptr_t at) {
   bool is_longest = ns > d->longest_hold.ns; /* a hint: looked at again below */
-  if (!is_longest && atomic_load_explicit(&l->waiters, memory_order_relaxed) == 0) return;
   uintptr_t stack[BOOKS_DEPTH];
   uint32_t depth = is_longest ? books_stack(stack, at) : 0;
   if (!moments_lock(d)) return;
@@ -183,11 +179,31 @@ static void held_note(struct books_thread *self, struct books_lock *l, uint64_t 
   moments_unlock(d);
 }
 
+/* A hold that was timed ends. Threads wait for it, or have before. */
+static void held_note(const struct books_thread *self, const struct books_lock *l, uint64_t ns,
+                      uintptr_t at) {
+  struct books_detail *d = books_detail_of(l);
+  if (!d) return;
+  /* it was held alone, so no other thread counts here now */
+  _Atomic(uint32_t) *times = &d->hold_times[books_time_part(ns)];
+  atomic_store_explicit(times, atomic_load_explicit(times, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
+  if (ns > d->longest_hold.ns || atomic_load_explicit(&l->waiters, memory_order_relaxed) != 0)
+    held_note_moment(self, l, d, ns, at);
+}
+
 /* It was held alone. */
-static void held_ends(struct books_thread *self, struct books_lock *l, uintptr_t at) {
+static void held_ends(const struct books_thread *self, struct books_lock *l, uintptr_t at) {
   uint64_t since_ns = atomic_load_explicit(&l->taken_ns, memory_order_relaxed);
   if (since_ns) held_note(self, l, books_now_ns() - since_ns, at);
   atomic_store_explicit(&l->owner, 0, memory_order_relaxed);
+}
+
+void held_end_timed(struct books_thread *self, uintptr_t at) {
+  uint32_t last = atomic_load_explicit(&self->held_count, memory_order_relaxed) - 1;
+  struct books_lock *l = books_lock(self->held[last].lock);
+  atomic_store_explicit(&self->held_count, last, memory_order_release);
+  held_ends(self, l, at);
 }
 
 uint16_t held_set_times(struct books_thread *self, uint32_t lock, uint16_t times) {
